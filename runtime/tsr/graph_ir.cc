@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
 #include "ir/text/parser.h"
 #include "ir/tile/ops.h"
@@ -65,7 +66,7 @@ Op* GraphIr::entry(std::string_view name) const {
   for (const auto& module : modules_) {
     Op* function = module->find(name);
     if (!function || !function->is(graph::info(graph::OpKind::Func))) continue;
-    if (function->string_attr("role") == "entry") return function;
+    if (function->attr(graph::attr::Func::role) == "entry") return function;
   }
   return nullptr;
 }
@@ -75,10 +76,10 @@ std::set<std::string> GraphIr::parameters() const {
   for (const auto& module : modules_) {
     for (Op* function : *module->body()) {
       if (!function->is(graph::info(graph::OpKind::Func))) continue;
-      if (function->string_attr("role") != "entry") continue;
-      for (size_t i = 0; i < function->attr("args")->elements.size(); ++i) {
-        if (described(function, "args", i, "kind") != "param") continue;
-        names.insert(std::string(described(function, "args", i, "name")));
+      if (function->attr(graph::attr::Func::role) != "entry") continue;
+      for (size_t i = 0; i < function->attr(graph::attr::Func::args).size(); ++i) {
+        if (described(function, i, "kind") != "param") continue;
+        names.insert(std::string(described(function, i, "name")));
       }
     }
   }
@@ -90,7 +91,7 @@ std::vector<Op*> GraphIr::initialisers() const {
   for (const auto& module : modules_) {
     for (Op* function : *module->body()) {
       if (!function->is(graph::info(graph::OpKind::Func))) continue;
-      if (function->string_attr("role") == "init") found.push_back(function);
+      if (function->attr(graph::attr::Func::role) == "init") found.push_back(function);
     }
   }
   return found;
@@ -139,8 +140,8 @@ format::TensorView to_view(std::string name, const TensorValue& value) {
           {data, value.byte_count()}};
 }
 
-std::string_view described(Op* function, std::string_view list, size_t i, std::string_view key) {
-  Attr text = function->attr(list)->elements[i]->get(key);
+std::string_view described(Op* function, size_t i, std::string_view key) {
+  Attr text = function->attr(graph::attr::Func::args)[i]->get(key);
   return text ? std::string_view(text->string) : std::string_view();
 }
 

@@ -62,6 +62,6 @@ bool to_value(const format::TensorView& tensor, TensorValue& value);
 format::TensorView to_view(std::string name, const TensorValue& value);
 
 /// The string under `key` of item `i` of a list of dicts, such as a function's `args`.
-std::string_view described(Op* function, std::string_view list, size_t i, std::string_view key);
+std::string_view described(Op* function, size_t i, std::string_view key);
 
 }  // namespace tessera::tool

@@ -59,13 +59,13 @@ int evaluate_all(GraphIr& graph, uint64_t seed, std::vector<Initialised>& out) {
   std::set<std::string> used = graph.parameters();
   Progress progress("parameters", functions.size());
   for (Op* function : functions) {
-    for (Attr name : function->attr("params")->elements) {
+    for (std::string_view name : function->attr(graph::attr::Func::params)) {
       // What no entry uses is no parameter of the bundle.
-      if (!used.contains(std::string(name->string))) continue;
+      if (!used.contains(std::string(name))) continue;
       std::vector<TensorValue> arguments, results;
-      arguments.push_back(scalar(seed ^ philox::stream_of(name->string)));
+      arguments.push_back(scalar(seed ^ philox::stream_of(name)));
       if (int code = graph.evaluate(function, std::move(arguments), {}, results)) return code;
-      out.push_back({name->string, std::move(results[0])});
+      out.push_back({std::string(name), std::move(results[0])});
     }
     progress.advance();
   }

@@ -26,7 +26,7 @@ const OwnedTensor* find(const std::vector<NamedTensor>& tensors, std::string_vie
 int collect(Op* function, const std::vector<NamedTensor>& given, std::vector<TensorValue>& out) {
   Block* body = function->region()->front();
   for (unsigned i = 0; i < body->arg_count(); ++i) {
-    std::string name(described(function, "args", i, "name"));
+    std::string name(described(function, i, "name"));
     const OwnedTensor* tensor = find(given, name);
     TensorValue value;
     if (!tensor) {  // only a seed may be missing here

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
 #include "ir/tile/eval.h"
 #include "runtime/files/text.h"
@@ -102,7 +103,7 @@ class ProgramRun {
     if (!extents) return refuse(op);
     std::optional<TensorValue> made = TensorValue::make(type->dtype, std::move(*extents));
     if (!made) return too_large(op->result());
-    Attr value = op->attr("value");
+    Attr value = op->attr(host::attr::Fill::value);
     Element element = is_float(type->dtype) ? Element{.f = value->number} : Element{.i = value->integer};
     for (int64_t i = 0; i < made->count(); ++i) made->set(i, element);
     values_.emplace(op->result(), std::move(*made));
@@ -124,10 +125,10 @@ class ProgramRun {
   }
 
   Status print(Op* op) {
-    Result<std::vector<int64_t>> grid = sizes(op, op->attr("grid"));
+    Result<std::vector<int64_t>> grid = sizes(op, op->node(host::attr::Print::grid));
     if (!grid) return failure;
     std::vector<format::PrintedItem> items;
-    for (Attr item : op->attr("items")->elements) {
+    for (Attr item : op->attr(host::attr::Print::items)) {
       unsigned i = unsigned(items.size());
       Value *values = op->in(host::in::Print::values, i), *shown = op->in(host::in::Print::shown, i);
       Result<std::vector<int64_t>> extents = sizes(op, item->get("extents")),
@@ -147,14 +148,14 @@ class ProgramRun {
 
   Status launch(Op* op) {
     DimValues dims;
-    for (const auto& [name, value] : op->attr("dims")->entries) {
+    for (const auto& [name, value] : op->attr(host::attr::Launch::dims)->entries) {
       std::optional<int64_t> extent = evaluate(value->dim, dims_);
       if (!extent) return refuse(op);
       dims[name] = *extent;
     }
     std::vector<TensorValue*> parameters;
     for (Value* operand : op->ins(host::in::Launch::operands)) parameters.push_back(&values_.at(operand));
-    std::vector<int64_t> places = op->has_attr("places") ? op->ints_attr("places") : std::vector<int64_t>();
+    std::vector<int64_t> places = op->attr(host::attr::Launch::places);
     for (unsigned i = 0; i < op->result_count(); ++i) {
       Type type = op->result(i)->type();
       std::optional<std::vector<int64_t>> extents = evaluate(type->dims, dims_);
@@ -166,7 +167,7 @@ class ProgramRun {
       if (!made) return too_large(op->result(i));
       parameters.push_back(&values_.emplace(op->result(i), std::move(*made)).first->second);
     }
-    Op* kernel = program_->module()->find(op->string_attr("kernel"));
+    Op* kernel = program_->module()->find(op->attr(host::attr::Launch::kernel));
     return tile::run_kernel(kernel, parameters, dims, diagnostics_, {.may_go_on = may_go_on_});
   }
 
@@ -194,7 +195,8 @@ Result<std::vector<TensorValue>> KernelCalls::run(Op* call,
                                                   DiagnosticEngine& diagnostics) const {
   Op* program = calls_.at(call);
   if (!program || !fits(program, call)) {
-    diagnostics.report(diag::unsupported_kernel_call, call->loc(), call->string_attr("kernel"));
+    diagnostics.report(diag::unsupported_kernel_call, call->loc(),
+                       call->attr(graph::attr::KernelCall::kernel));
     return failure;
   }
   auto converted = [&](const TensorValue& value, Type type,

@@ -43,8 +43,8 @@ Result<ModuleIr> frontend_read(Context& context, FileId file, DiagnosticEngine& 
 std::vector<std::string> entries_of(const ModuleIr& ir) {
   std::vector<std::string> entries;
   for (Op* function : *ir.graph->body()) {
-    Attr role = function->attr("role");
-    if (role && role->string == "entry") entries.emplace_back(symbol_name(function));
+    if (function->attr(graph::attr::Func::role) == "entry")
+      entries.emplace_back(symbol_name(function));
   }
   entries.insert(entries.end(), ir.exported_kernels.begin(), ir.exported_kernels.end());
   return entries;

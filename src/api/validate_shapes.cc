@@ -88,7 +88,7 @@ class EntryShapes {
   /// The sizes that the entry has are added to `known`.
   void check(std::set<std::string, std::less<>>& known) {
     report_.entries.push_back(name_);
-    facts_ = read_facts(function_->attr("guards"));
+    facts_ = read_facts(function_->attr(graph::attr::Func::guards));
     check_signature();
     known.insert(bound_.begin(), bound_.end());
     check_guards();
@@ -172,7 +172,7 @@ class EntryShapes {
       Loc loc;
     };
     Block* block = function_->region()->front();
-    const std::vector<Attr>& arguments = function_->attr("args")->elements;
+    const std::vector<Attr>& arguments = function_->attr(graph::attr::Func::args);
     for (const Attr& argument : arguments) {
       std::string size = text_of(argument, "dim"), name = text_of(argument, "name");
       if (!size.empty()) bind(size, fmt::format("'{}'", name), function_->loc());
@@ -200,9 +200,7 @@ class EntryShapes {
   }
 
   void check_guards() {
-    Attr guards = function_->attr("guards");
-    if (!guards) return;
-    for (Attr guard : guards->elements) {
+    for (Attr guard : function_->attr(graph::attr::Func::guards)) {
       std::optional<DimFact> fact = read_fact(guard);
       if (!fact) continue;
       std::string text = text_of(guard, "text");
@@ -297,8 +295,8 @@ ShapeReport validate_shapes(Module& graph, const ShapePolicy& policy) {
   }
   std::set<std::string, std::less<>> known;
   for (Op* function : *graph.body()) {
-    Attr role = function->attr("role");
-    if (role && role->string == "entry") EntryShapes(function, policy, report).check(known);
+    if (function->attr(graph::attr::Func::role) != "entry") continue;
+    EntryShapes(function, policy, report).check(known);
   }
   for (const auto& [name, value] : policy.dims) {
     if (known.count(name) || policy.other_dims) continue;

@@ -9,20 +9,20 @@ namespace {
 /// The kernels that the lowering asks for where the graph calls them.
 schedule::KernelRequest request_of(Op* call, std::string_view machine) {
   schedule::KernelRequest request;
-  request.kernel = call->attr("kernel")->string;
+  request.kernel = call->attr(graph::attr::KernelCall::kernel);
   request.symbol = request.kernel;
   request.machine = std::string(machine);
   request.loc = call->loc();
-  Attr numbers = call->attr("parameters");
+  AttrList numbers = call->attr(graph::attr::KernelCall::parameters);
   for (unsigned i = 0; i < call->operand_count(); ++i) {
-    size_t at = numbers ? size_t(numbers->elements[i]->integer) : i;
+    size_t at = numbers.empty() ? i : size_t(numbers[i]);
     request.operands.resize(at + 1, nullptr);  // those left out are null
     request.operands[at] = call->operand(i)->type();
   }
-  if (Attr arguments = call->attr("arguments")) {
+  if (Attr arguments = call->attr(graph::attr::KernelCall::arguments)) {
     for (const auto& [name, value] : arguments->entries) request.arguments[name] = value;
   }
-  if (Attr sizes = call->attr("sizes")) {
+  if (Attr sizes = call->attr(graph::attr::KernelCall::sizes)) {
     for (const auto& [name, value] : sizes->entries) request.sizes[name] = value->dim;
   }
   return request;

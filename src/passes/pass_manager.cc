@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/kernel_size.h"
 #include "ir/text/printer.h"
 #include "ir/text/verifier.h"
@@ -27,7 +28,8 @@ void set_properties(Module& module, Properties properties) {
   for (size_t i = 1; i < std::size(property_names); ++i) {
     if (properties & (1u << i)) names.push_back(context.string(property_names[i]));
   }
-  module.set_attr("properties", names.empty() ? nullptr : context.array(std::move(names)));
+  module.set_node(common::Module::properties,
+                  names.empty() ? nullptr : context.array(std::move(names)));
 }
 
 std::string names_of(Properties properties) {
@@ -46,11 +48,9 @@ bool wants(const std::set<std::string, std::less<>>& names, std::string_view pas
 
 Properties properties_of(const Module& module) {
   Properties properties = 0;
-  Attr names = module.attr("properties");
-  if (!names) return 0;
-  for (Attr name : names->elements) {
+  for (std::string_view name : module.attr(common::Module::properties)) {
     for (size_t i = 1; i < std::size(property_names); ++i) {
-      if (name->string == property_names[i]) properties |= 1u << i;
+      if (name == property_names[i]) properties |= 1u << i;
     }
   }
   return properties;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "check/bounds_ops.h"
+#include "ir/core/common_attributes.h"
 #include "support/check.h"
 
 namespace tessera::check {
@@ -78,8 +79,8 @@ class Evaluator {
     Values carried;
     for (unsigned i = 0; i < op->operand_count(); ++i) carried.push_back(in(op, i));
     if (op->is(graph::info(OpKind::For))) {
-      std::string counter(op->string_attr("counter"));
-      int64_t count = size(op->dim_attr("count"));
+      std::string counter(op->attr(common::Loop::counter));
+      int64_t count = size(op->attr(common::Loop::count));
       for (int64_t i = 0; i < count; ++i) {
         dims_[counter] = i;
         carried = run_region(op, graph::at::For::body, carried);
@@ -120,11 +121,16 @@ class Evaluator {
     bool certain = !length || is_point(length->dtype, length->ranges[0]);
     if (!certain || op->slot_size(at::FlashAttention::seed)) return false;
     const RangeTensor &q = values_.at(op->in(at::FlashAttention::q)), &k = values_.at(op->in(at::FlashAttention::k));
-    AttentionRanges ranges{&q, &k, &values_.at(op->in(at::FlashAttention::v)), optional(at::FlashAttention::bias),
-                           length ? length->ranges[0].low.i : k.dims[2],
-                           op->has_attr("scale") ? op->attr("scale")->number : 1 / std::sqrt(double(q.dims[3])),
-                           op->flag("causal"), std::nullopt};
-    if (op->has_attr("window")) ranges.window = op->int_attr("window");
+    AttentionRanges ranges{
+        &q,
+        &k,
+        &values_.at(op->in(at::FlashAttention::v)),
+        optional(at::FlashAttention::bias),
+        length ? length->ranges[0].low.i : k.dims[2],
+        op->attr(graph::attr::FlashAttention::scale).value_or(1 / std::sqrt(double(q.dims[3]))),
+        op->attr(graph::attr::FlashAttention::causal),
+        std::nullopt};
+    ranges.window = op->attr(graph::attr::FlashAttention::window);
     attend(ranges, results[0], results.size() > 1 ? &results[1] : nullptr);
     return true;
   }
@@ -132,10 +138,11 @@ class Evaluator {
   bool compute(Op* op, RangeTensor& result) {
     if (op->info().elementwise != ElementwiseKind::None) return elements(op, result);
     switch (graph::kind_of(op)) {
-      case OpKind::Full: return fill(result, number(op->attr("value"), result.dtype));
+      case OpKind::Full:
+        return fill(result, number(op->attr(graph::attr::Full::value), result.dtype));
       case OpKind::Constant: return constant(op, result);
       case OpKind::Iota: return iota(op, result);
-      case OpKind::Dim: return fill(result, {.i = size(op->dim_attr("value"))});
+      case OpKind::Dim: return fill(result, {.i = size(op->attr(graph::attr::Dim::value))});
       case OpKind::Reshape: return result.ranges = in(op, 0).ranges, true;
       case OpKind::Broadcast:
       case OpKind::Transpose:
@@ -150,15 +157,19 @@ class Evaluator {
   bool mathematics(Op* op, RangeTensor& result) {
     switch (graph::kind_of(op)) {
       case OpKind::Reduce:
-        reduce(in(op, 0), op->string_attr("kind"), op->ints_attr("axes"), result);
+        reduce(in(op, 0), op->attr(graph::attr::Reduce::kind),
+               op->attr(graph::attr::Reduce::axes).vector(), result);
         return true;
       case OpKind::Gemm:
         multiply(in(op, 0), in(op, 1),
-                 {op->dtype_attr("accum"), op->flag("transpose_a"), op->flag("transpose_b")}, result);
+                 {op->attr(graph::attr::Gemm::accum), op->attr(graph::attr::Gemm::transpose_a),
+                  op->attr(graph::attr::Gemm::transpose_b)},
+                 result);
         return true;
       case OpKind::Softmax: return softmax(in(op, 0), result), true;
       case OpKind::Rmsnorm:
-        rmsnorm(in(op, 0), op->operand_count() > 1 ? &in(op, 1) : nullptr, op->attr("eps")->number, result);
+        rmsnorm(in(op, 0), op->operand_count() > 1 ? &in(op, 1) : nullptr,
+                op->attr(graph::attr::Rmsnorm::eps), result);
         return true;
       case OpKind::Embedding: return embed(in(op, 0), in(op, 1), result), true;
       case OpKind::CrossEntropy: return cross_entropy(in(op, 0), in(op, 1), result), true;
@@ -180,7 +191,7 @@ class Evaluator {
   }
 
   bool constant(Op* op, RangeTensor& result) {
-    const std::vector<Attr>& numbers = op->attr("values")->elements;
+    const std::vector<Attr>& numbers = op->attr(graph::attr::Constant::values);
     for (size_t i = 0; i < numbers.size(); ++i) {
       result.ranges[i] = point_range(result.dtype, number(numbers[i], result.dtype));
     }
@@ -188,7 +199,7 @@ class Evaluator {
   }
 
   bool iota(Op* op, RangeTensor& result) {
-    size_t axis = size_t(op->int_attr("axis"));
+    size_t axis = size_t(op->attr(graph::attr::Iota::axis));
     int64_t inner = row_strides(result.dims)[axis];
     for (int64_t i = 0; i < result.count(); ++i) {
       result.ranges[size_t(i)] = point_range(result.dtype, {.i = i / inner % result.dims[axis]});
@@ -228,14 +239,14 @@ class Evaluator {
     Extents own = row_strides(a.dims), strides(result.rank(), 0);
     int64_t offset = 0;
     if (graph::kind_of(op) == OpKind::Transpose) {
-      std::vector<int64_t> perm = op->ints_attr("perm");
+      std::vector<int64_t> perm = op->attr(graph::attr::Transpose::perm);
       for (size_t i = 0; i < perm.size(); ++i) strides[i] = own[size_t(perm[i])];
     } else if (graph::kind_of(op) == OpKind::Broadcast) {
       size_t missing = result.rank() - a.rank();
       for (size_t i = 0; i < a.rank(); ++i) strides[missing + i] = a.dims[i] == 1 ? 0 : own[i];
     } else {
-      std::vector<Dim> starts = op->dims_attr("starts");
-      std::vector<int64_t> steps = op->ints_attr("steps");
+      std::vector<Dim> starts = op->attr(graph::attr::Slice::starts);
+      std::vector<int64_t> steps = op->attr(graph::attr::Slice::steps);
       for (size_t i = 0; i < a.rank(); ++i) {
         offset += result.count() ? size(starts[i]) * own[i] : 0;
         strides[i] = own[i] * steps[i];
@@ -248,10 +259,10 @@ class Evaluator {
   bool windows(Op* op, RangeTensor& result) {
     const RangeTensor& a = in(op, 0);
     Extents strides = row_strides(a.dims);
-    size_t axis = size_t(op->int_attr("axis"));
+    size_t axis = size_t(op->attr(common::Along::axis));
     int64_t along = strides[axis];
-    strides[axis] = along * op->int_attr("step");
-    strides.push_back(along * op->int_attr("dilation"));
+    strides[axis] = along * op->attr(graph::attr::Windows::step);
+    strides.push_back(along * op->attr(graph::attr::Windows::dilation));
     rearrange(a, strides, 0, result);
     return true;
   }
@@ -259,7 +270,7 @@ class Evaluator {
   bool concat(Op* op, RangeTensor& result) {
     std::vector<const RangeTensor*> parts;
     for (unsigned i = 0; i < op->operand_count(); ++i) parts.push_back(&in(op, i));
-    concatenate(parts, size_t(op->int_attr("axis")), result);
+    concatenate(parts, size_t(op->attr(common::Along::axis)), result);
     return true;
   }
 
@@ -267,14 +278,16 @@ class Evaluator {
     const RangeTensor& start = in(op, 2);
     if (!is_point(start.dtype, start.ranges[0])) return false;
     result.ranges = in(op, 0).ranges;
-    update_slice(in(op, 1), start.ranges[0].low.i, size_t(op->int_attr("axis")), op->flag("wrap"), result);
+    update_slice(in(op, 1), start.ranges[0].low.i, size_t(op->attr(graph::attr::UpdateSlice::axis)),
+                 op->attr(graph::attr::UpdateSlice::wrap), result);
     return true;
   }
 
   bool random(Op* op, void (*draw)(uint64_t, RangeTensor&), RangeTensor& result) {
     const RangeTensor& seed = in(op, 0);
     if (!is_point(seed.dtype, seed.ranges[0])) return false;
-    draw(uint64_t(seed.ranges[0].low.i) ^ uint64_t(op->int_attr("stream")), result);
+    draw(uint64_t(seed.ranges[0].low.i) ^ uint64_t(op->attr(graph::attr::PhiloxUniform::stream)),
+         result);
     return true;
   }
 

@@ -28,7 +28,8 @@ int64_t work_of(Block* block, const DimValues& dims) {
       if (op->is(graph::info(graph::OpKind::Gemm))) {
         const std::vector<Dim>& a = op->operand(0)->type()->dims;
         // A sum of nothing still makes an element.
-        elements *= std::max<int64_t>(1, *evaluate(a[a.size() - (op->flag("transpose_a") ? 2 : 1)], dims));
+        elements *= std::max<int64_t>(
+            1, *evaluate(a[a.size() - (op->attr(graph::attr::Gemm::transpose_a) ? 2 : 1)], dims));
       }
       if (op->is(graph::info(graph::OpKind::FlashAttention))) {
         const std::vector<Dim>&q = op->operand(0)->type()->dims, &v = op->operand(2)->type()->dims;
@@ -40,8 +41,9 @@ int64_t work_of(Block* block, const DimValues& dims) {
     int64_t iterations = op->is(graph::info(graph::OpKind::While)) ? iterations_of_while : 1;
     DimValues inside = dims;
     if (op->is(graph::info(graph::OpKind::For))) {
-      iterations = *evaluate(op->dim_attr("count"), dims);
-      inside[std::string(op->string_attr("counter"))] = 0;  // loops in this one are longest then
+      iterations = *evaluate(op->attr(graph::attr::For::count), dims);
+      inside[std::string(op->attr(graph::attr::For::counter))] =
+          0;  // loops in this one are longest then
     }
     for (unsigned r = 0; r < op->region_count(); ++r) total += iterations * work_of(op->region(r)->front(), inside);
   }

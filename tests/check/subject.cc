@@ -8,6 +8,7 @@
 #include "codegen/bundle/write_bundle.h"
 #include "codegen/llvm/emit_llvm.h"
 #include "codegen/ptx/emit_ptx.h"
+#include "ir/core/common_attributes.h"
 #include "ir/graph/eval.h"
 #include "ir/text/verifier.h"
 #include "passes/pipeline.h"
@@ -121,7 +122,7 @@ bool Subject::is_unsupported() const {
 }
 
 bool Subject::has_seed() const {
-  const std::vector<Attr>& arguments = entry()->attr("args")->elements;
+  const std::vector<Attr>& arguments = entry()->attr(common::Entry::args);
   return std::any_of(arguments.begin(), arguments.end(), [](Attr argument) {
     return argument->get("kind")->string == "input" && argument->get("name")->string == "seed";
   });
@@ -163,9 +164,9 @@ bool Subject::prepare(Way way, const Machine* machine) {
   module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
   std::map<Value*, Value*> values;
   module_->clone(optimised_->find("f"), values)->move_to_end(module_->body());
-  module_->set_attr("entry", text_.context.string("f"));
-  module_->set_attr("target", text_.context.string(machine->name));
-  module_->set_attr("properties", optimised_->attr("properties"));
+  module_->set(common::Module::entry, "f");
+  module_->set(common::Module::target, machine->name);
+  module_->set_node(common::Module::properties, optimised_->node(common::Module::properties));
   if (way == Way::Tiles) {
     // Random numbers are arithmetic before there are tiles.
     constexpr PassId first[] = {PassId::decompose_random};

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands of docs/ir/README.md print what the page shows, and it names every type, kind of attribute and fact.
+"""The commands of docs/ir/README.md print what the page shows, and it names every type, kind and type of attribute, and fact.
 
 Usage: ir_test.py BUILD_DIR [--bless]; --bless writes what is printed into the page.
 """
@@ -13,9 +13,10 @@ CORE = pages.ROOT / "src/ir/core"
 
 
 def named():
-    """What the tables of types and attributes and the facts of ops have, as the page has it."""
+    """What the tables of types and attributes, and the facts of ops have, as the page has it."""
     yield from re.findall(r'^TYPE\(\w+, "(\w+)"\)', (CORE / "types.def").read_text(), re.M)
     yield from re.findall(r"^ATTRIBUTE\((\w+)\)", (CORE / "attributes.def").read_text(), re.M)
+    yield from re.findall(r"^ATTRIBUTE_TYPE\((\w+),", (CORE / "attribute_types.def").read_text(), re.M)
     for table in sorted(pages.ROOT.glob("src/ir/*/*ops.def")):
         for facts in re.findall(r"\.(?:traits|effects) = ([\w |]+)", table.read_text()):
             yield from (fact.strip().lower() for fact in facts.split("|"))

@@ -6,6 +6,7 @@
 
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
+#include "ir/core/common_attributes.h"
 #include "ir/text/printer.h"
 #include "runtime/files/text.h"
 
@@ -43,17 +44,13 @@ std::vector<std::string> places_of(Attr argument, Type type) {
 }
 
 std::vector<std::string> effects_of(Op* function) {
-  std::vector<std::string> effects;
-  Attr listed = function->attr("effects");
-  for (Attr effect : listed ? listed->elements : std::vector<Attr>())
-    effects.push_back(effect->string);
-  return effects;
+  AttrList effects = function->attr(common::Entry::effects);
+  return {effects.begin(), effects.end()};
 }
 
 std::vector<format::ManifestPromise> numerics_of(Op* function) {
   std::vector<format::ManifestPromise> promises;
-  Attr listed = function->attr("numerics");
-  for (Attr each : listed ? listed->elements : std::vector<Attr>()) {
+  for (Attr each : function->attr(common::Entry::numerics)) {
     format::ManifestPromise promise;
     promise.function = text_of(each, "function");
     Attr stable = each->get("stable");
@@ -77,10 +74,9 @@ bool is_seed(Op* function, const std::string& name, Type type) {
 std::string initialiser_of(Module* graph, const std::string& param) {
   if (!graph) return {};
   for (Op* function : *graph->body()) {
-    Attr named = function->attr("params");
-    for (Attr name : named ? named->elements : std::vector<Attr>()) {
-      if (name->string != param) continue;
-      const std::string& text = text_of(function->attr("results")->elements[0], "text");
+    for (std::string_view name : function->attr(common::Initialiser::params)) {
+      if (name != param) continue;
+      const std::string& text = text_of(function->attr(common::Entry::results)[0], "text");
       return text.empty() ? std::string(symbol_name(function)) : text;
     }
   }
@@ -121,7 +117,7 @@ format::ManifestEntry manifest_entry(Op* function) {
   entry.dims = entry_dims(function);
   entry.effects = effects_of(function);
   Block* body = function->region()->front();
-  const std::vector<Attr>& args = function->attr("args")->elements;
+  const std::vector<Attr>& args = function->attr(common::Entry::args);
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     std::string name = text_of(args[i], "name");
     if (text_of(args[i], "kind") == "param") {
@@ -133,14 +129,13 @@ format::ManifestEntry manifest_entry(Op* function) {
     entry.inputs.back().places = places_of(args[i], body->arg(i)->type());
   }
   Op* end = body->terminator();
-  const std::vector<Attr>& results = function->attr("results")->elements;
+  const std::vector<Attr>& results = function->attr(common::Entry::results);
   for (unsigned i = 0; i < end->operand_count(); ++i) {
     entry.outputs.push_back(
         tensor_of(text_of(results[i], "name"), end->operand(i)->type(), entry.dims));
     entry.outputs.back().alias_of = text_of(results[i], "alias_of");
   }
-  Attr guards = function->attr("guards");
-  for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
+  for (Attr guard : function->attr(common::Entry::guards)) {
     std::string condition = format::expr_text(fact_expr(*read_fact(guard), entry.dims), entry.dims);
     std::string message = text_of(guard, "text");
     entry.guards.push_back({condition, message.empty() ? condition : format::one_line(message)});
@@ -155,7 +150,7 @@ std::vector<format::ManifestTensor> manifest_params(const std::vector<Op*>& func
   for (Op* function : functions) {
     std::vector<std::string> dims = entry_dims(function);
     Block* body = function->region()->front();
-    const std::vector<Attr>& args = function->attr("args")->elements;
+    const std::vector<Attr>& args = function->attr(common::Entry::args);
     for (unsigned i = 0; i < body->arg_count(); ++i) {
       std::string name = text_of(args[i], "name");
       if (text_of(args[i], "kind") != "param" || params.count(name)) continue;
@@ -175,10 +170,11 @@ std::string schedules_json(const std::vector<BundleTarget>& targets) {
     Json& kernels = root[target.machine->name] = Json::object();
     for (Module* module : target.modules) {
       for (Op* op : *module->body()) {
-        Attr schedule = op->attr("schedule");
+        Attr schedule = op->node(common::Kernel::schedule);
         if (!schedule) continue;
         Json& kernel = kernels[std::string(symbol_name(op))] = {{"schedule", json_of(schedule)}};
-        if (Attr source = op->attr("kernel")) kernel["kernel"] = source->string;
+        if (std::optional<std::string_view> source = op->attr(common::Kernel::kernel))
+          kernel["kernel"] = *source;
       }
     }
   }

@@ -11,6 +11,7 @@
 #include <unordered_set>
 
 #include "codegen/llvm/debug_places.h"
+#include "ir/core/common_attributes.h"
 #include "ir/target/ops.h"
 #include "ir/text/printer.h"
 #include "support/check.h"
@@ -21,6 +22,7 @@ namespace {
 
 using Kind = ElementwiseKind;
 using target::OpKind;
+namespace attr = target::attr;
 namespace in = target::in;
 
 bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
@@ -221,9 +223,11 @@ class FunctionTranslator {
       case OpKind::Splat: return builder_.CreateVectorSplat(unsigned(op->result()->type()->lanes), in(op, 0));
       case OpKind::Iota: return iota(op->result()->type()->dtype, op->result()->type()->lanes);
       case OpKind::Mask: return mask(op);
-      case OpKind::Extract: return builder_.CreateExtractElement(in(op, 0), uint64_t(op->int_attr("lane")));
+      case OpKind::Extract:
+        return builder_.CreateExtractElement(in(op, 0), uint64_t(op->attr(attr::Extract::lane)));
       case OpKind::Insert:
-        return builder_.CreateInsertElement(in(op, 0), in(op, 1), uint64_t(op->int_attr("lane")));
+        return builder_.CreateInsertElement(in(op, 0), in(op, 1),
+                                            uint64_t(op->attr(attr::Insert::lane)));
       case OpKind::Shuffle: return shuffle(op);
       case OpKind::Concat: return concat(op);
       case OpKind::Bitcast: return builder_.CreateBitCast(in(op, 0), type(op->result()->type()));
@@ -233,7 +237,7 @@ class FunctionTranslator {
 
   llvm::Value* constant(Op* op) {
     Type result = op->result()->type();
-    Attr value = op->attr("value");
+    Attr value = op->attr(attr::Constant::value);
     bool integer = value->is(AttrKind::Int);
     if (is_native_float(result->dtype)) {
       return llvm::ConstantFP::get(type(result), integer ? double(value->integer) : value->number);
@@ -261,7 +265,7 @@ class FunctionTranslator {
 
   llvm::Value* shuffle(Op* op) {
     std::vector<int> lanes;
-    for (int64_t lane : op->ints_attr("lanes")) lanes.push_back(int(lane));
+    for (int64_t lane : op->attr(attr::Shuffle::lanes)) lanes.push_back(int(lane));
     return builder_.CreateShuffleVector(in(op, 0), in(op, 1), lanes);
   }
 
@@ -283,11 +287,11 @@ class FunctionTranslator {
     return llvm::Align(type->is(TypeKind::Ptr) ? sizeof(void*) : byte_size(type->dtype));
   }
   llvm::Align align_of(Op* op, Type type) {
-    Attr align = op->attr("align");
-    return align ? llvm::Align(uint64_t(align->integer)) : element_align(type);
+    std::optional<int64_t> align = op->attr(common::Access::align);
+    return align ? llvm::Align(uint64_t(*align)) : element_align(type);
   }
 
-  llvm::Value* tile(Op* op, std::string_view name) { return builder_.getInt8(uint8_t(op->int_attr(name))); }
+  llvm::Value* tile(int64_t number) { return builder_.getInt8(uint8_t(number)); }
 
   /// Tile registers are named by immediates, so LLVM neither assigns nor spills them.
   llvm::Value* tile_op(Op* op) {
@@ -295,19 +299,25 @@ class FunctionTranslator {
       case OpKind::TileConfig:
         return builder_.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {tile_config()});
       case OpKind::TileRelease: return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, {});
-      case OpKind::TileZero: return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {}, {tile(op, "tile")});
+      case OpKind::TileZero:
+        return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {},
+                                        {tile(op->attr(attr::TileZero::tile))});
       case OpKind::TileLoad:
         return builder_.CreateIntrinsic(
             llvm::Intrinsic::x86_tileloadd64, {},
-            {tile(op, "tile"), in(op, in::TileLoad::address), in(op, in::TileLoad::stride)});
+            {tile(op->attr(attr::TileLoad::tile)), in(op, in::TileLoad::address),
+             in(op, in::TileLoad::stride)});
       case OpKind::TileStore:
         return builder_.CreateIntrinsic(
             llvm::Intrinsic::x86_tilestored64, {},
-            {tile(op, "tile"), in(op, in::TileStore::address), in(op, in::TileStore::stride)});
+            {tile(op->attr(attr::TileStore::tile)), in(op, in::TileStore::address),
+             in(op, in::TileStore::stride)});
       case OpKind::DotBf16: return dot_bf16(op);
       case OpKind::TileDotBf16:
-        return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tdpbf16ps, {},
-                                        {tile(op, "tile"), tile(op, "a"), tile(op, "b")});
+        return builder_.CreateIntrinsic(
+            llvm::Intrinsic::x86_tdpbf16ps, {},
+            {tile(op->attr(attr::TileDotBf16::tile)), tile(op->attr(attr::TileDotBf16::a)),
+             tile(op->attr(attr::TileDotBf16::b))});
       default: return memory_op(op);
     }
   }
@@ -364,10 +374,11 @@ class FunctionTranslator {
                                           align_of(op, op->in(in::StoreMasked::value)->type()),
                                           in(op, in::StoreMasked::mask));
       case OpKind::Prefetch:
-        return builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {in(op, 0)->getType()},
-                                        {in(op, 0), builder_.getInt32(0),
-                                         builder_.getInt32(uint32_t(op->int_attr("locality"))),
-                                         builder_.getInt32(1)});
+        return builder_.CreateIntrinsic(
+            llvm::Intrinsic::prefetch, {in(op, 0)->getType()},
+            {in(op, 0), builder_.getInt32(0),
+             builder_.getInt32(uint32_t(op->attr(attr::Prefetch::locality))),
+             builder_.getInt32(1)});
       default: not_legal(op);
     }
   }
@@ -375,7 +386,7 @@ class FunctionTranslator {
   llvm::Value* load(Op* op) {
     Type result = op->result()->type();
     auto* load = builder_.CreateAlignedLoad(type(result), in(op, 0), align_of(op, result));
-    if (op->flag("invariant")) {
+    if (op->attr(common::Access::invariant)) {
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
     }
     return load;

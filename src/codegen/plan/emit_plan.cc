@@ -18,6 +18,7 @@
 #include "codegen/plan/format_terms.h"
 #include "ir/core/place.h"
 #include "ir/host/ops.h"
+#include "ir/target/ops.h"
 #include "runtime/files/text.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
@@ -57,7 +58,7 @@ std::set<Value*> exchanged_roots(Op* function) {
 std::vector<std::string> counters_of(Op* function) {
   std::vector<std::string> counters;
   walk(function, [&](Op* op) {
-    if (op->is(host::info(OpKind::For))) counters.emplace_back(op->string_attr("counter"));
+    if (op->is(host::info(OpKind::For))) counters.emplace_back(op->attr(host::attr::For::counter));
   });
   return counters;
 }
@@ -131,7 +132,7 @@ class PlanEmitter {
 
   void add_arguments() {
     Block* body = function_->region()->front();
-    const std::vector<Attr>& args = function_->attr("args")->elements;
+    const std::vector<Attr>& args = function_->attr(host::attr::Func::args);
     for (unsigned i = 0; i < body->arg_count(); ++i) {
       BufferKind kind = text_of(args[i], "kind") == "param" ? BufferKind::Param : BufferKind::Input;
       buffers_[body->arg(i)] = add_buffer(kind, body->arg(i)->type(), text_of(args[i], "name"));
@@ -140,7 +141,7 @@ class PlanEmitter {
 
   /// A dim is the value of the argument that says so, else the extent of one.
   void add_dims() {
-    const std::vector<Attr>& args = function_->attr("args")->elements;
+    const std::vector<Attr>& args = function_->attr(host::attr::Func::args);
     for (const std::string& name : names_) {
       format::PlanDim dim{name, format::DimSource::Shape, format::no_index};
       for (size_t i = 0; i < args.size(); ++i) {
@@ -154,7 +155,7 @@ class PlanEmitter {
 
   void add_results() {
     Op* end = function_->region()->front()->terminator();
-    const std::vector<Attr>& results = function_->attr("results")->elements;
+    const std::vector<Attr>& results = function_->attr(host::attr::Func::results);
     for (unsigned i = 0; i < end->operand_count(); ++i) {
       Value* root = root_of(end->operand(i));
       uint32_t output =
@@ -217,7 +218,7 @@ class PlanEmitter {
       case OpKind::Fill: {
         DType dtype = op->result()->type()->dtype;
         uint32_t target = define(op->result());
-        auto [pattern, width] = fill_pattern(dtype, op->attr("value"));
+        auto [pattern, width] = fill_pattern(dtype, op->attr(host::attr::Fill::value));
         plan_.steps.push_back(format::FillStep{target, width, pattern});
         return;
       }
@@ -226,7 +227,8 @@ class PlanEmitter {
         return add_copy(target, buffer(op->operand(0)));
       }
       case OpKind::Check:
-        plan_.steps.push_back(format::CheckStep{buffer(op->operand(0)), format::one_line(op->string_attr("message"))});
+        plan_.steps.push_back(format::CheckStep{
+            buffer(op->operand(0)), format::one_line(op->attr(host::attr::Check::message))});
         return;
       case OpKind::Print:
         return add_print(op);
@@ -253,8 +255,8 @@ class PlanEmitter {
   }
 
   void add_print(Op* op) {
-    format::PrintStep step{exprs(op->attr("grid")), {}};
-    for (Attr item : op->attr("items")->elements) {
+    format::PrintStep step{exprs(op->node(host::attr::Print::grid)), {}};
+    for (Attr item : op->attr(host::attr::Print::items)) {
       unsigned i = unsigned(step.items.size());
       step.items.push_back({format::one_line(item->get("label")->string), format::one_line(item->get("source")->string),
                             buffer(op->in(host::in::Print::values, i)), buffer(op->in(host::in::Print::shown, i)),
@@ -271,10 +273,10 @@ class PlanEmitter {
     add_steps(op->region()->front());
     carry_over(op);
     format::ForStep step;
-    auto counter = std::find(names_.begin(), names_.end(), op->string_attr("counter"));
+    auto counter = std::find(names_.begin(), names_.end(), op->attr(host::attr::For::counter));
     step.dim = uint32_t(counter - names_.begin());
     step.lo = format::intern_expr(plan_, format::const_expr(0));
-    step.hi = expr(op->dim_attr("count"));
+    step.hi = expr(op->attr(host::attr::For::count));
     step.body_steps = uint32_t(plan_.steps.size() - at - 1);
     if (step.body_steps == 0) return plan_.steps.pop_back();  // an iteration changes nothing
     plan_.steps[at] = step;
@@ -404,7 +406,7 @@ class PlanEmitter {
       step.buffers.push_back(buffer(op->operand(i)));
     for (unsigned i = 0; i < op->result_count(); ++i) step.buffers.push_back(define(op->result(i)));
     for (const std::string& dim : kernel_dims(kernel)) {
-      step.dims.push_back(expr(op->attr("dims")->get(dim)->dim));
+      step.dims.push_back(expr(op->attr(host::attr::Launch::dims)->get(dim)->dim));
     }
     return step;
   }
@@ -416,7 +418,8 @@ class PlanEmitter {
     size_t alignment = size_t(format::plan_alignment);
     plan_.data.resize((plan_.data.size() + alignment - 1) / alignment * alignment);
     plan_.buffers[index].offset = plan_.data.size();
-    plan_.data += constant_bytes(op->result()->type()->dtype, op->attr("values")->elements);
+    plan_.data +=
+        constant_bytes(op->result()->type()->dtype, op->attr(host::attr::Constant::values));
   }
 
   void copy_results() {
@@ -494,8 +497,7 @@ class PlanEmitter {
   }
 
   void add_guards() {
-    Attr guards = function_->attr("guards");
-    for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
+    for (Attr guard : function_->attr(host::attr::Func::guards)) {
       format::Expr condition = fact_expr(*read_fact(guard), names_);
       std::string message = text_of(guard, "text");
       if (message.empty()) message = format::expr_text(condition, names_);
@@ -530,7 +532,7 @@ void add_names(Dim dim, std::vector<std::string>& names) {
 std::vector<std::string> entry_dims(Op* function) {
   std::vector<std::string> names;
   Block* body = function->region()->front();
-  const std::vector<Attr>& args = function->attr("args")->elements;
+  const std::vector<Attr>& args = function->attr(host::attr::Func::args);
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     const std::string& bound = text_of(args[i], "dim");
     if (!bound.empty() && std::find(names.begin(), names.end(), bound) == names.end())
@@ -542,8 +544,8 @@ std::vector<std::string> entry_dims(Op* function) {
 
 std::vector<std::string> kernel_dims(Op* kernel) {
   std::vector<std::string> names;
-  if (Attr dims = kernel->attr("dims")) {
-    for (Attr name : dims->elements) names.push_back(name->string);
+  if (kernel->has(target::attr::Func::dims)) {
+    for (std::string_view name : kernel->attr(target::attr::Func::dims)) names.emplace_back(name);
     return names;
   }
   Block* body = kernel->region()->front();
@@ -571,17 +573,17 @@ std::vector<std::string> mentioned_dims(Op* function) {
     for (unsigned i = 0; i < op->result_count(); ++i) {
       for (Dim extent : op->result(i)->type()->dims) add_names(extent, names);
     }
-    if (op->is(host::info(OpKind::For))) add_names(op->dim_attr("count"), names);
+    if (op->is(host::info(OpKind::For))) add_names(op->attr(host::attr::For::count), names);
     if (op->is(host::info(OpKind::Print))) {
-      add_all(op->attr("grid"));
-      for (Attr item : op->attr("items")->elements)
+      add_all(op->node(host::attr::Print::grid));
+      for (Attr item : op->attr(host::attr::Print::items))
         add_all(item->get("extents")), add_all(item->get("trip_counts"));
     }
     if (!op->is(host::info(OpKind::Launch))) return;
-    for (const auto& [name, value] : op->attr("dims")->entries) add_names(value->dim, names);
+    for (const auto& [name, value] : op->attr(host::attr::Launch::dims)->entries)
+      add_names(value->dim, names);
   });
-  Attr guards = function->attr("guards");
-  for (Attr guard : guards ? guards->elements : std::vector<Attr>()) {
+  for (Attr guard : function->attr(host::attr::Func::guards)) {
     add_names(guard->get("left")->dim, names);
     add_names(guard->get("right")->dim, names);
   }

@@ -11,6 +11,7 @@ namespace tessera::codegen {
 namespace {
 
 using target::OpKind;
+using target::attr::Wgmma;
 
 struct Fragment {
   std::array<int64_t, 3> extents = {0, 0, 0};  ///< m, n, k
@@ -22,7 +23,7 @@ struct Fragment {
 Fragment fragment_of(Op* op) {
   switch (target::kind_of(op)) {
     case OpKind::Wgmma:
-      return {{op->int_attr("m"), op->int_attr("n"), op->int_attr("k")}, op->attr("dtype")->dtype};
+      return {{op->attr(Wgmma::m), op->attr(Wgmma::n), op->attr(Wgmma::k)}, op->attr(Wgmma::dtype)};
     case OpKind::MmaSync: return {{16, 8, 16}, op->operand(0)->type()->dtype};
     case OpKind::TileDotBf16: return {{16, 16, 32}, DType::BF16};
     default: return {};

@@ -5,6 +5,7 @@
 #include "codegen/plan/kernel_fragments.h"
 #include "codegen/plan/launch_facts.h"
 #include "ir/core/place.h"
+#include "ir/target/ops.h"
 #include "ir/text/access_site.h"
 #include "ir/text/work.h"
 #include "runtime/base/tensor_maps.h"
@@ -14,6 +15,8 @@
 namespace tessera::codegen {
 
 namespace {
+
+using target::attr::Func;
 
 /// Extents of a program's tile by axis, as the kernel's schedule has them, and the depth of its
 /// pipeline.
@@ -58,8 +61,8 @@ format::KernelBuffer buffer_of(Type type, size_t position, size_t inputs,
 /// What the kernel's source calls a buffer, or its number among inputs or results where that is not known.
 std::string buffer_name(Op* kernel, size_t position, const format::KernelBuffer& buffer,
                         const format::KernelMeta& meta) {
-  Attr names = kernel->attr("names");
-  std::string name = names ? names->elements[position]->string : "";
+  AttrList names = kernel->attr(Func::names);
+  std::string name(names.empty() ? "" : names[position]);
   auto has_name = [&](const format::KernelBuffer& other) { return other.name == name; };
   if (!name.empty() && std::ranges::none_of(meta.buffers, has_name)) return name;
   auto is_like = [&](const format::KernelBuffer& other) { return other.result == buffer.result; };
@@ -88,17 +91,14 @@ format::KernelDescriptor descriptor_of(Attr map, const std::vector<std::string>&
 
 /// How blocks of a GPU's kernel are launched.
 void add_launch(Op* kernel, const Machine& machine, format::KernelMeta& meta) {
-  int64_t threads = kernel->int_attr("threads");
+  int64_t threads = kernel->required(Func::threads);
   meta.block = {threads, 1, 1};
-  if (Attr shared = kernel->attr("shared")) meta.smem_per_cta = shared->integer;
-  if (Attr cluster = kernel->attr("cluster")) {
-    for (size_t i = 0; i < cluster->elements.size(); ++i) meta.cluster[i] = cluster->elements[i]->integer;
-  }
-  meta.persistent = kernel->flag("persistent");
-  if (Attr maps = kernel->attr("descriptors")) {
-    for (Attr map : maps->elements) meta.descriptors.push_back(descriptor_of(map, meta.dims));
-  }
-  if (Attr bound = kernel->attr("registers")) meta.regs_per_thread = bound->integer;
+  meta.smem_per_cta = kernel->attr(Func::shared).value_or(meta.smem_per_cta);
+  std::ranges::copy(kernel->attr(Func::cluster), meta.cluster.begin());
+  meta.persistent = kernel->attr(Func::persistent);
+  for (Attr map : kernel->attr(Func::descriptors))
+    meta.descriptors.push_back(descriptor_of(map, meta.dims));
+  if (std::optional<int64_t> bound = kernel->attr(Func::registers)) meta.regs_per_thread = *bound;
   meta.features = {machine.gpu.ptx_target};
 }
 
@@ -122,16 +122,16 @@ std::optional<format::KernelWork> measured_work(const Work& known, const std::ve
 
 /// What measure_work found, if that can be said; otherwise all that the kernel's buffers hold.
 format::KernelWork work_of(Op* kernel, const format::KernelMeta& meta) {
-  std::optional<Work> known = read_work(kernel->attr("work"));
+  std::optional<Work> known = read_work(kernel->attr(Func::work));
   std::optional<format::KernelWork> measured = known ? measured_work(*known, meta.dims) : std::nullopt;
   if (measured) return *measured;
   format::KernelWork work;
   work.at_most = known.has_value();
   DimTable& table = kernel->module()->context().dims();
   Dim sums[2] = {table.constant(0), table.constant(0)};
-  const std::vector<Attr>& params = kernel->attr("params")->elements;
+  AttrList params = kernel->attr(Func::params);
   for (size_t i = 0; i < params.size(); ++i) {
-    Type type = params[i]->type;
+    Type type = params[i];
     Dim bytes = table.mul(element_count(table, type->dims), table.constant(byte_size(type->dtype)));
     Dim& sum = sums[meta.buffers[i].result];
     sum = table.add(sum, bytes);
@@ -149,37 +149,33 @@ format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   meta.name = symbol_name(kernel);
   meta.source = format::one_line(place_of(kernel));
   meta.dims = kernel_dims(kernel);
-  std::vector<DimFact> assumed = read_facts(kernel->attr("assume"));
+  std::vector<DimFact> assumed = read_facts(kernel->attr(Func::assume));
   for (DimFact& fact : facts_of_places(kernel)) assumed.push_back(fact);
   for (const DimFact& fact : assumed) {
     format::Expr condition = fact_expr(fact, meta.dims);
     if (!std::ranges::count(meta.assume, condition)) meta.assume.push_back(std::move(condition));
   }
-  meta.tile = tile_of(kernel->attr("schedule"));
+  meta.tile = tile_of(kernel->attr(Func::schedule));
   meta.fragments = kernel_fragments(kernel);
-  for (Attr extent : kernel->attr("grid")->elements)
-    meta.grid.push_back(format_dim(extent->dim, meta.dims));
-  if (Attr epilogue = kernel->attr("epilogue")) {
-    for (Attr name : epilogue->elements) meta.epilogue.push_back(name->string);
-  }
-  const std::vector<Attr>& params = kernel->attr("params")->elements;
-  size_t inputs = params.size() - size_t(kernel->int_attr("outputs"));
+  for (Dim extent : kernel->attr(Func::grid)) meta.grid.push_back(format_dim(extent, meta.dims));
+  for (std::string_view name : kernel->attr(Func::epilogue)) meta.epilogue.emplace_back(name);
+  AttrList params = kernel->attr(Func::params);
+  size_t inputs = params.size() - size_t(kernel->attr(Func::outputs));
   unsigned widest = 1;
   meta.alignment = params.empty() ? 1 : INT64_MAX;
   for (size_t i = 0; i < params.size(); ++i) {
-    format::KernelBuffer buffer = buffer_of(params[i]->type, i, inputs, meta.dims);
+    format::KernelBuffer buffer = buffer_of(params[i], i, inputs, meta.dims);
     buffer.name = buffer_name(kernel, i, buffer, meta);
     meta.buffers.push_back(std::move(buffer));
     meta.alignment = std::min<int64_t>(meta.alignment, meta.buffers.back().alignment);
-    widest = std::max(widest, byte_size(params[i]->type->dtype));
+    widest = std::max(widest, byte_size(params[i]->dtype));
   }
   meta.vector_width = machine.lanes(widest);
   meta.features = feature_names(machine.llvm_features);
   if (machine.is_gpu()) add_launch(kernel, machine, meta);
-  meta.scratch = format_dim(kernel->dim_attr("scratch"), meta.dims);
+  meta.scratch = format_dim(kernel->attr(Func::scratch), meta.dims);
   meta.work = work_of(kernel, meta);
-  Attr checks = kernel->attr("checks");
-  for (Attr check : checks ? checks->elements : std::vector<Attr>()) {
+  for (Attr check : kernel->attr(Func::checks)) {
     std::optional<AccessSite> site = read_site(check);
     meta.checks.push_back({site->access, site->parameter, format::one_line(site->source)});
   }

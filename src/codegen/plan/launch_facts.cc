@@ -8,8 +8,10 @@
 #include <map>
 #include <set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
 #include "ir/host/ops.h"
+#include "ir/target/ops.h"
 
 namespace tessera::codegen {
 
@@ -20,8 +22,8 @@ using Solutions = std::map<std::string, Dim, std::less<>>;
 /// Dims of parameters that have elements, whatever their sizes.
 std::set<std::string, std::less<>> extent_symbols(Op* kernel) {
   std::set<std::string, std::less<>> symbols;
-  for (Attr param : kernel->attr("params")->elements) {
-    const std::vector<Dim>& dims = param->type->dims;
+  for (Type param : kernel->attr(target::attr::Func::params)) {
+    const std::vector<Dim>& dims = param->dims;
     if (std::ranges::any_of(dims, [](Dim extent) { return extent->is_constant(0); })) continue;
     for (Dim extent : dims) for_each_symbol(extent, [&](std::string_view name) { symbols.emplace(name); });
   }
@@ -53,7 +55,7 @@ bool solve(DimTable& table, Dim value, Dim own, Solutions& known) {
 /// The entry's symbols in the dims of the kernel.
 Solutions solve_binding(Op* launch) {
   DimTable& table = launch->module()->context().dims();
-  const auto& binding = launch->attr("dims")->entries;
+  const auto& binding = launch->attr(host::attr::Launch::dims)->entries;
   Solutions known;
   for (const auto& [name, value] : binding) {
     std::string symbol(value->dim->symbol());
@@ -69,12 +71,12 @@ Solutions solve_binding(Op* launch) {
 /// What holds where the launch stands, of the entry's symbols.
 std::vector<DimFact> facts_at(Op* launch) {
   DimTable& table = launch->module()->context().dims();
-  std::vector<DimFact> facts = read_facts(host::function_of(launch)->attr("guards"));
+  std::vector<DimFact> facts = read_facts(host::function_of(launch)->attr(common::Entry::guards));
   for (Op* loop = launch->parent(); loop; loop = loop->parent()) {
     if (!loop->is(host::info(host::OpKind::For))) continue;
-    Dim counter = table.symbol(loop->string_attr("counter"));
+    Dim counter = table.symbol(loop->attr(host::attr::For::counter));
     facts.push_back({Relation::GreaterEqual, counter, table.constant(0)});
-    facts.push_back({Relation::Less, counter, loop->dim_attr("count")});
+    facts.push_back({Relation::Less, counter, loop->attr(host::attr::For::count)});
   }
   return facts;
 }

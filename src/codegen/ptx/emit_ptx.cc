@@ -18,12 +18,14 @@ namespace tessera::codegen {
 
 namespace {
 
+using target::attr::Func;
+
 /// The version that has all instructions of the table: tensor maps, elect and register reallocation came with 8.0.
 constexpr std::string_view ptx_version = "8.3";
 
 std::string parameters(Op* func) {
-  size_t buffers = func->attr("params")->elements.size() + func->has_attr("checks");
-  size_t dims = func->attr("dims")->elements.size();
+  size_t buffers = func->attr(Func::params).size() + func->has(Func::checks);
+  size_t dims = func->attr(Func::dims).size();
   std::string out;
   for (unsigned i = 0; i < func->region()->front()->arg_count(); ++i) {
     std::string name = ptx::parameter_name(symbol_name(func), i);
@@ -44,7 +46,8 @@ constexpr int64_t most_blocks = 32;
 int64_t reallocated_registers(Op* func) {
   int64_t most = 0;
   walk(func, [&](Op* op) {
-    if (op->is(target::info(target::OpKind::SetMaxRegisters))) most = std::max(most, op->int_attr("count"));
+    if (!op->is(target::info(target::OpKind::SetMaxRegisters))) return;
+    most = std::max(most, op->attr(target::attr::SetMaxRegisters::count));
   });
   return most;
 }
@@ -52,32 +55,31 @@ int64_t reallocated_registers(Op* func) {
 /// How many registers a thread of the kernel may have.
 int64_t registers_of_thread(Op* func, const Machine& machine) {
   if (int64_t most = reallocated_registers(func)) return most;
-  if (Attr bound = func->attr("registers")) return bound->integer;
-  return std::min<int64_t>(machine.gpu.registers_per_thread, machine.gpu.registers / func->int_attr("threads") / 8 * 8);
+  if (std::optional<int64_t> bound = func->attr(Func::registers)) return *bound;
+  int64_t together = machine.gpu.registers / func->required(Func::threads) / 8 * 8;
+  return std::min<int64_t>(machine.gpu.registers_per_thread, together);
 }
 
 /// Blocks that one multiprocessor shall have registers for: loads of some run while others compute.
 int64_t blocks_together(Op* func, int64_t needed, const Machine& machine) {
   if (reallocated_registers(func)) return 1;
   int64_t each = std::min(std::max(enough_registers, (needed + 7) / 8 * 8), registers_of_thread(func, machine));
-  int64_t blocks = machine.gpu.registers / (func->int_attr("threads") * each);
-  Attr shared = func->attr("shared");
-  if (shared && shared->integer > 0) blocks = std::min(blocks, machine.gpu.shared_per_block / shared->integer);
+  int64_t blocks = machine.gpu.registers / (func->required(Func::threads) * each);
+  int64_t shared = func->attr(Func::shared).value_or(0);
+  if (shared > 0) blocks = std::min(blocks, machine.gpu.shared_per_block / shared);
   return std::clamp<int64_t>(blocks, 1, most_blocks);
 }
 
 /// The bounds of the launch. Without a bound on registers the assembler does not know how many a
 /// thread starts with, which it must to reallocate them.
 std::string directives(Op* func, int64_t needed, const Machine& machine) {
-  std::string out = fmt::format(".maxntid {}, 1, 1\n", func->int_attr("threads"));
-  Attr bound = func->attr("registers");
-  out += bound ? fmt::format(".maxnreg {}\n", bound->integer)
+  std::string out = fmt::format(".maxntid {}, 1, 1\n", func->required(Func::threads));
+  std::optional<int64_t> bound = func->attr(Func::registers);
+  out += bound ? fmt::format(".maxnreg {}\n", *bound)
                : fmt::format(".minnctapersm {}\n", blocks_together(func, needed, machine));
-  if (Attr cluster = func->attr("cluster")) {
-    int64_t blocks = 1;
-    for (Attr extent : cluster->elements) blocks *= extent->integer;
-    if (blocks > 1) out += fmt::format(".reqnctapercluster {}, 1, 1\n", blocks);
-  }
+  int64_t blocks = 1;
+  for (int64_t extent : func->attr(Func::cluster)) blocks *= extent;
+  if (blocks > 1) out += fmt::format(".reqnctapercluster {}, 1, 1\n", blocks);
   return out;
 }
 
@@ -104,13 +106,14 @@ KernelSources kernel_sources(std::span<Module* const> modules) {
       if (function->is(target::info(target::OpKind::Func))) {
         KernelSource& source = sources[ptx::ptx_name(symbol_name(function))];
         source.loc = function->loc();
-        source.own = function->flag("own");
+        source.own = function->attr(Func::own);
         source.name = kernel_name(function);
       }
       walk(function, [&](Op* op) {
         if (!op->is(host::info(host::OpKind::Launch))) return;
         for (Op* kernel : host::choices(op)) sources[ptx::ptx_name(symbol_name(kernel))].call = op->loc();
-        if (op->has_attr("variants")) sources[ptx::ptx_name(op->string_attr("kernel"))].last_resort = true;
+        if (!op->has(host::attr::Launch::variants)) return;
+        sources[ptx::ptx_name(op->attr(host::attr::Launch::kernel))].last_resort = true;
       });
     }
   }
@@ -126,7 +129,7 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
   for (Module* module : modules) {
     for (Op* func : *module->body()) {
       if (!func->is(target::info(target::OpKind::Func)) || func->region()->empty()) continue;
-      TSR_CHECK(func->has_attr("threads"), "a kernel for a CPU has no PTX");
+      TSR_CHECK(func->has(Func::threads), "a kernel for a CPU has no PTX");
       ptx::Code code = ptx::Emitter(func, machine).run();
       int64_t most = registers_of_thread(func, machine) - registers_within_block;
       int64_t held = ptx::order_for_registers(code, most, in_place.contains(symbol_name(func)));

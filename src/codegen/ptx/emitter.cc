@@ -4,6 +4,7 @@
 #include <bit>
 #include <set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/module.h"
 #include "support/check.h"
 
@@ -92,8 +93,9 @@ Code Emitter::run() {
 
 void Emitter::make_parameters(Block* entry) {
   std::string_view kernel = symbol_name(func_);
-  size_t buffers = func_->attr("params")->elements.size() + func_->has_attr("checks");
-  size_t dims = func_->attr("dims")->elements.size();
+  size_t buffers =
+      func_->attr(target::attr::Func::params).size() + func_->has(target::attr::Func::checks);
+  size_t dims = func_->attr(target::attr::Func::dims).size();
   for (unsigned i = 0; i < entry->arg_count(); ++i) {
     std::string name = parameter_name(kernel, i);
     Operand value;
@@ -130,8 +132,8 @@ void Emitter::emit(Op* op) {
     case OpKind::Store:
     case OpKind::StoreMasked: {
       bool masked = target::kind_of(op) == OpKind::StoreMasked;
-      Attr align = op->attr("align");
-      return emit_store(in(op, 0), in(op, 1), masked ? &in(op, 2) : nullptr, align ? align->integer : 0);
+      int64_t align = op->attr(common::Access::align).value_or(0);
+      return emit_store(in(op, 0), in(op, 1), masked ? &in(op, 2) : nullptr, align);
     }
     default:
       if (!emit_nv(op)) not_legal(op);

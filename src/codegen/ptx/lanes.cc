@@ -135,7 +135,7 @@ std::vector<Operand> Emitter::pack(Type type, std::span<const Operand> lanes) {
 
 void Emitter::emit_constant(Op* op) {
   Type type = op->result()->type();
-  Attr value = op->attr("value");
+  Attr value = op->attr(target::attr::Constant::value);
   bool integer = value->is(AttrKind::Int);
   uint64_t bits = is_float(type->dtype) ? encode_float(type->dtype, integer ? double(value->integer) : value->number)
                                         : uint64_t(value->integer);
@@ -178,14 +178,16 @@ void Emitter::emit_lane_op(Op* op) {
       return define(op, pack(type, lanes));
     }
     case OpKind::Splat: sources.assign(lane_count(type), {&in(op, 0), 0}); break;
-    case OpKind::Extract: sources = {{&in(op, 0), size_t(op->int_attr("lane"))}}; break;
+    case OpKind::Extract:
+      sources = {{&in(op, 0), size_t(op->attr(target::attr::Extract::lane))}};
+      break;
     case OpKind::Insert:
       whole(in(op, 0));
-      sources[size_t(op->int_attr("lane"))] = {&in(op, 1), 0};
+      sources[size_t(op->attr(target::attr::Insert::lane))] = {&in(op, 1), 0};
       break;
     case OpKind::Shuffle: {
       size_t lanes = lane_count(in(op, 0).type);
-      for (int64_t i : op->ints_attr("lanes")) {
+      for (int64_t i : op->attr(target::attr::Shuffle::lanes)) {
         sources.push_back({&in(op, size_t(i) < lanes ? 0 : 1), size_t(i) % lanes});
       }
       break;

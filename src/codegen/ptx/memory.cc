@@ -5,6 +5,7 @@
 #include <map>
 
 #include "codegen/ptx/emitter.h"
+#include "ir/core/common_attributes.h"
 #include "support/check.h"
 
 namespace tessera::codegen::ptx {
@@ -133,13 +134,15 @@ std::vector<Operand> Emitter::load_vector(const Access& access, const Piece& pie
 
 void Emitter::emit_load(Op* op, const Lanes& pointer, const Lanes* mask, const Lanes* fill) {
   Type type = op->result()->type();
-  Attr align = op->attr("align");
+  int64_t align = op->attr(common::Access::align).value_or(0);
   bool doubles = type->is(TypeKind::Ptr) || byte_size(type->dtype) == 8;
   Access access{pointer, fill, {}, doubles ? WordClass::Double : WordClass::Single, doubles ? 8u : 4u};
-  access.load = is_shared(pointer.type) ? "ld.shared" : op->flag("invariant") ? "ld.global.nc" : "ld.global";
+  access.load = is_shared(pointer.type)                      ? "ld.shared"
+                : op->attr(common::Access::invariant) ? "ld.global.nc"
+                                                          : "ld.global";
   std::vector<Operand> words(word_count(type));
   std::map<size_t, std::array<Byte, 4>> parts;  // of words that are loaded in pieces
-  for (const Piece& piece : pieces(type, align ? align->integer : 0, mask)) {
+  for (const Piece& piece : pieces(type, align, mask)) {
     Operand condition = piece_mask(mask, type, piece);
     size_t first = piece.first_byte / access.unit;
     if (piece.bytes > access.unit) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "codegen/ptx/emitter.h"
+#include "ir/core/common_attributes.h"
 #include "support/check.h"
 
 namespace tessera::codegen::ptx {
 
 using target::OpKind;
+namespace attr = target::attr;
 namespace in_ = target::in;
 
 std::string Emitter::list(std::span<const Operand> words, Form form) {
@@ -31,8 +33,13 @@ bool Emitter::emit_nv(Op* op) {
     case OpKind::ShuffleXor:
     case OpKind::ShuffleIndex: emit_shuffle_lanes(op); break;
     case OpKind::Elect: define(op, {make(WordClass::Predicate, "elect.sync _|{}, 0xffffffff")}); break;
-    case OpKind::Barrier: line("bar.sync {}, {}", op->int_attr("id"), op->int_attr("threads")); break;
-    case OpKind::BarrierArrive: line("bar.arrive {}, {}", op->int_attr("id"), op->int_attr("threads")); break;
+    case OpKind::Barrier:
+      line("bar.sync {}, {}", op->attr(attr::Barrier::id), op->attr(attr::Barrier::threads));
+      break;
+    case OpKind::BarrierArrive:
+      line("bar.arrive {}, {}", op->attr(attr::BarrierArrive::id),
+           op->attr(attr::BarrierArrive::threads));
+      break;
     case OpKind::ClusterArrive: line("barrier.cluster.arrive.aligned"); break;
     case OpKind::ClusterWait: line("barrier.cluster.wait.aligned"); break;
     case OpKind::MapShared:
@@ -51,11 +58,14 @@ bool Emitter::emit_nv(Op* op) {
     case OpKind::PrefetchDescriptor: emit_tma(op); break;
     case OpKind::BulkCommit: line("cp.async.bulk.commit_group"); break;
     case OpKind::BulkWait:
-      line("cp.async.bulk.wait_group{} {}", op->flag("read") ? ".read" : "", op->int_attr("pending"));
+      line("cp.async.bulk.wait_group{} {}", op->attr(attr::BulkWait::read) ? ".read" : "",
+           op->attr(attr::BulkWait::pending));
       break;
     case OpKind::CpAsync: emit_cp_async(op); break;
     case OpKind::CpAsyncCommit: line("cp.async.commit_group"); break;
-    case OpKind::CpAsyncWait: line("cp.async.wait_group {}", op->int_attr("pending")); break;
+    case OpKind::CpAsyncWait:
+      line("cp.async.wait_group {}", op->attr(attr::CpAsyncWait::pending));
+      break;
     case OpKind::Wgmma: emit_wgmma(op); break;
     case OpKind::WgmmaFence: add({}, "wgmma.fence.sync.aligned").role = Role::Fence; break;
     case OpKind::WgmmaCommit: line("wgmma.commit_group.sync.aligned"); break;
@@ -64,7 +74,9 @@ bool Emitter::emit_nv(Op* op) {
     case OpKind::Ldmatrix:
     case OpKind::Stmatrix: emit_matrices(op); break;
     case OpKind::SetMaxRegisters:
-      line("setmaxnreg.{}.sync.aligned.u32 {}", op->flag("increase") ? "inc" : "dec", op->int_attr("count"));
+      line("setmaxnreg.{}.sync.aligned.u32 {}",
+           op->attr(attr::SetMaxRegisters::increase) ? "inc" : "dec",
+           op->attr(attr::SetMaxRegisters::count));
       break;
     case OpKind::FmaClamped: emit_function(op, "fma.rn.sat.f32"); break;
     case OpKind::ApproxExp2: emit_function(op, "ex2.approx.ftz.f32"); break;
@@ -82,7 +94,8 @@ bool Emitter::emit_nv(Op* op) {
 void Emitter::emit_matrix_descriptor(Op* op) {
   Operand units = make(WordClass::Single, "shr.u32 {}, {}, 4", text(pointer_word(in(op, 0))));
   Operand wide = make(WordClass::Double, "cvt.u64.u32 {}, {}", text(units));
-  define(op, {make(WordClass::Double, "or.b64 {}, {}, {}", text(wide), op->int_attr("bits"))});
+  define(op, {make(WordClass::Double, "or.b64 {}, {}, {}", text(wide),
+                   op->attr(attr::MatrixDescriptor::bits))});
 }
 
 /// One instruction for each lane of f32.
@@ -98,7 +111,8 @@ void Emitter::emit_function(Op* op, std::string_view instruction) {
 
 void Emitter::emit_shuffle_lanes(Op* op) {
   bool butterfly = target::kind_of(op) == OpKind::ShuffleXor;
-  std::string from = butterfly ? std::to_string(op->int_attr("mask")) : text(in(op, 1).words[0]);
+  std::string from =
+      butterfly ? std::to_string(op->attr(attr::ShuffleXor::mask)) : text(in(op, 1).words[0]);
   auto exchange = [&](Operand a) {
     return make(WordClass::Single, "shfl.sync.{1}.b32 {0}, {2}, {3}, 31, -1", butterfly ? "bfly" : "idx", text(a),
                 from);
@@ -135,12 +149,16 @@ bool Emitter::is_remote(Value* address) const {
 void Emitter::emit_mbarrier(Op* op) {
   std::string bar = address(in(op, 0));
   switch (target::kind_of(op)) {
-    case OpKind::MbarrierInit: return line("mbarrier.init.shared::cta.b64 {}, {}", bar, op->int_attr("count"));
+    case OpKind::MbarrierInit:
+      return line("mbarrier.init.shared::cta.b64 {}, {}", bar, op->attr(attr::MbarrierInit::count));
     case OpKind::MbarrierExpect:
-      return line("mbarrier.arrive.expect_tx.shared::cta.b64 _, {}, {}", bar, op->int_attr("bytes"));
+      return line("mbarrier.arrive.expect_tx.shared::cta.b64 _, {}, {}", bar,
+                  op->attr(attr::MbarrierExpect::bytes));
     case OpKind::MbarrierArrive:
-      return line("mbarrier.arrive.shared::{}.b64 _, {}",
-                  op->flag("remote") || is_remote(op->operand(0)) ? "cluster" : "cta", bar);
+      return line(
+          "mbarrier.arrive.shared::{}.b64 _, {}",
+          op->attr(attr::MbarrierArrive::remote) || is_remote(op->operand(0)) ? "cluster" : "cta",
+          bar);
     default: break;
   }
   // try_wait sleeps for a while by itself; the loop asks again. Its predicate lives in a scope of its own.
@@ -175,7 +193,7 @@ void Emitter::emit_tma(Op* op) {
 }
 
 void Emitter::emit_cp_async(Op* op) {
-  int64_t size = op->int_attr("size");
+  int64_t size = op->attr(attr::CpAsync::size);
   Value* bytes = op->in(in_::CpAsync::bytes);
   std::string count = bytes ? ", " + text(values_.at(bytes).words[0]) : "";
   // Whole lines pass by the first-level cache.
@@ -202,7 +220,7 @@ void Emitter::emit_wgmma(Op* op) {
   std::vector<Operand> start = c.words;
   bool starts_anew = accumulate.is_constant() && !(accumulate.bits & 1);
   if (starts_anew) start.assign(start.size(), Operand{});
-  DType dtype = op->dtype_attr("dtype");
+  DType dtype = op->attr(attr::Wgmma::dtype);
   std::string name(to_string(dtype));
   if (dtype == DType::F8E4M3) name = "e4m3";
   if (dtype == DType::F8E5M2) name = "e5m2";
@@ -212,31 +230,34 @@ void Emitter::emit_wgmma(Op* op) {
   std::string keeps = predicate(accumulate);
   std::string majors;
   if (byte_size(dtype) == 2) {
-    if (!in_registers) majors += op->string_attr("a_major") == "mn" ? ", 1" : ", 0";
-    majors += op->string_attr("b_major") == "mn" ? ", 1" : ", 0";
+    if (!in_registers) majors += op->attr(attr::Wgmma::a_major) == "mn" ? ", 1" : ", 0";
+    majors += op->attr(attr::Wgmma::b_major) == "mn" ? ", 1" : ", 0";
   }
   Tied tied = tie(start, WordClass::Single, true);
   set_before_fence();
   std::vector<Operand> results;
   for (uint32_t result : tied.results) results.push_back(Operand::of(result));
   add(tied.results,
-      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{} {}, {}, {}, {}, 1, 1{}", op->int_attr("n"),
-                  op->int_attr("k"), name, name, list(results), left, right, keeps, majors),
+      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{} {}, {}, {}, {}, 1, 1{}",
+                  op->attr(attr::Wgmma::n), op->attr(attr::Wgmma::k), name, name, list(results),
+                  left, right, keeps, majors),
       tied.sources)
       .role = Role::Mma;
   define(op, std::move(results));
 }
 
 void Emitter::emit_wgmma_wait(Op* op) {
-  bool drains = op->int_attr("pending") == 0;
+  bool drains = op->attr(common::Wait::pending) == 0;
   std::vector<Operand> sources;
   for (Value* value : op->ins(in_::WgmmaWait::values)) {
     const Lanes& lanes = values_.at(value);
     sources.insert(sources.end(), lanes.words.begin(), lanes.words.end());
   }
   Tied tied = tie(sources, WordClass::Single);
-  Instruction& wait = add(tied.results, fmt::format("wgmma.wait_group.sync.aligned {}", op->int_attr("pending")),
-                          tied.sources);
+  Instruction& wait =
+      add(tied.results,
+          fmt::format("wgmma.wait_group.sync.aligned {}", op->attr(common::Wait::pending)),
+          tied.sources);
   wait.role = Role::Wait;
   wait.drains = drains;
   size_t next = 0;
@@ -266,8 +287,8 @@ void Emitter::emit_mma_sync(Op* op) {
 }
 
 void Emitter::emit_matrices(Op* op) {
-  int64_t count = op->int_attr("count");
-  std::string_view transpose = op->flag("transpose") ? ".trans" : "";
+  int64_t count = op->attr(common::Matrices::count);
+  std::string_view transpose = op->attr(common::Matrices::transpose) ? ".trans" : "";
   if (target::kind_of(op) == OpKind::Stmatrix) {
     std::vector<Operand> words;
     for (Operand w : in(op, in_::Stmatrix::value).words) words.push_back(in_register(w, WordClass::Single));

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
+#include "ir/core/dim_facts.h"
 #include "support/spending.h"
 
 namespace tessera {
@@ -50,6 +52,24 @@ std::string text_of(const AttrNode& node) {
     }
   }
   return {};
+}
+
+struct TypeRow {
+  AttrType element;
+  std::string_view phrase;
+};
+
+constexpr TypeRow type_rows[] = {
+#define ATTRIBUTE_TYPE(Name, element, phrase) {AttrType::element, phrase},
+#include "ir/core/attribute_types.def"
+#undef ATTRIBUTE_TYPE
+};
+
+template <typename T, typename Make>
+Attr array_of(Context& context, const std::vector<T>& values, Make make) {
+  std::vector<Attr> elements;
+  for (const T& value : values) elements.push_back(make(value));
+  return context.array(std::move(elements));
 }
 
 }  // namespace
@@ -136,4 +156,106 @@ Attr Context::dict(std::vector<NamedAttr> entries) {
   return make({.kind = AttrKind::Dict, .entries = std::move(entries)});
 }
 
+std::string_view to_string(AttrType type) { return type_rows[size_t(type)].phrase; }
+AttrType element_type(AttrType type) { return type_rows[size_t(type)].element; }
+
+bool fits(Attr attr, AttrType type) {
+  if (element_type(type) != type) {
+    auto element_fits = [&](Attr element) { return fits(element, element_type(type)); };
+    return attr->is(AttrKind::Array) && std::ranges::all_of(attr->elements, element_fits);
+  }
+  bool is_number = attr->is(AttrKind::Int) || attr->is(AttrKind::Float);
+  switch (type) {
+    case AttrType::Bool: return attr->is(AttrKind::Bool);
+    case AttrType::Int: return attr->is(AttrKind::Int);
+    case AttrType::Float:
+    case AttrType::Number: return is_number;
+    case AttrType::Element: return is_number || attr->is(AttrKind::Bool);
+    case AttrType::String: return attr->is(AttrKind::String);
+    case AttrType::DType: return attr->is(AttrKind::DType);
+    case AttrType::Dim: return attr->is(AttrKind::Dim) || attr->is(AttrKind::Int);
+    case AttrType::Type: return attr->is(AttrKind::Type);
+    case AttrType::Symbol: return attr->is(AttrKind::Symbol);
+    case AttrType::Dict: return attr->is(AttrKind::Dict);
+    case AttrType::Fact: return read_fact(attr).has_value();
+    case AttrType::Ints:
+    case AttrType::Elements:
+    case AttrType::Strings:
+    case AttrType::Dims:
+    case AttrType::Types:
+    case AttrType::Symbols:
+    case AttrType::Dicts:
+    case AttrType::Facts: break;
+  }
+  return false;
+}
+
+Attr AttrAccess<AttrType::Bool>::make(Context& context, bool value) { return context.boolean(value); }
+Attr AttrAccess<AttrType::Int>::make(Context& context, int64_t value) { return context.integer(value); }
+Attr AttrAccess<AttrType::Float>::make(Context& context, double value) { return context.number(value); }
+Attr AttrAccess<AttrType::String>::make(Context& context, std::string_view value) { return context.string(value); }
+Attr AttrAccess<AttrType::Symbol>::make(Context& context, std::string_view value) { return context.symbol(value); }
+Attr AttrAccess<AttrType::DType>::make(Context& context, DType value) { return context.dtype(value); }
+Attr AttrAccess<AttrType::Dim>::make(Context& context, Dim value) { return context.dim(value); }
+Attr AttrAccess<AttrType::Type>::make(Context& context, Type value) { return context.type(value); }
+Attr AttrAccess<AttrType::Number>::make(Context& context, int64_t value) { return context.integer(value); }
+Attr AttrAccess<AttrType::Number>::make(Context& context, double value) { return context.number(value); }
+Attr AttrAccess<AttrType::Dict>::make(Context& context, std::vector<NamedAttr> entries) {
+  return context.dict(std::move(entries));
+}
+Attr AttrAccess<AttrType::Ints>::make(Context& context, const std::vector<int64_t>& values) {
+  return context.integers(values);
+}
+Attr AttrAccess<AttrType::Dims>::make(Context& context, const std::vector<Dim>& values) {
+  return context.dims_array(values);
+}
+Attr AttrAccess<AttrType::Types>::make(Context& context, const std::vector<Type>& values) {
+  return array_of(context, values, [&](Type type) { return context.type(type); });
+}
+Attr AttrAccess<AttrType::Strings>::make(Context& context, const std::vector<std::string>& values) {
+  return array_of(context, values, [&](const std::string& value) { return context.string(value); });
+}
+Attr AttrAccess<AttrType::Symbols>::make(Context& context, const std::vector<std::string>& values) {
+  return array_of(context, values, [&](const std::string& value) { return context.symbol(value); });
+}
+
+const std::vector<Attr>& AttrNodesAccess::read(Attr attr) {
+  static const std::vector<Attr> none;
+  return attr ? attr->elements : none;
+}
+Attr AttrNodesAccess::make(Context& context, std::vector<Attr> values) { return context.array(std::move(values)); }
+
 }  // namespace tessera
+
+namespace tessera::common {
+
+namespace {
+
+#define ATTR(name, type) Row{{}, #name, AttrType::type},
+#define ATTR_OPT(name, type) ATTR(name, type)
+
+/// Each group's rows without its name, which the macros of a row do not know.
+std::vector<Row> named(std::string_view group, std::vector<Row> group_rows) {
+  for (Row& row : group_rows) row.group = group;
+  return group_rows;
+}
+
+std::vector<Row> all_rows() {
+  std::vector<Row> all;
+#define COMMON(Group, attributes) \
+  for (const Row& row : named(#Group, {attributes})) all.push_back(row);
+#include "ir/core/common_attributes.def"
+#undef COMMON
+#undef ATTR
+#undef ATTR_OPT
+  return all;
+}
+
+}  // namespace
+
+std::span<const Row> rows() {
+  static const std::vector<Row> all = all_rows();
+  return all;
+}
+
+}  // namespace tessera::common

@@ -65,9 +65,9 @@ std::optional<DimFact> read_fact(Attr attribute) {
   return DimFact{*known, left->dim, right->dim};
 }
 
-std::vector<DimFact> read_facts(Attr list) {
+std::vector<DimFact> read_facts(const std::vector<Attr>& list) {
   std::vector<DimFact> facts;
-  for (Attr element : list ? list->elements : std::vector<Attr>()) {
+  for (Attr element : list) {
     if (std::optional<DimFact> fact = read_fact(element)) facts.push_back(*fact);
   }
   return facts;

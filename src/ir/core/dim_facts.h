@@ -43,8 +43,8 @@ std::vector<DimMultiple> multiples(std::span<const DimFact> facts);
 Attr fact_attr(Context& context, const DimFact& fact);
 /// Nothing when the attribute is no fact.
 std::optional<DimFact> read_fact(Attr attribute);
-/// Those of a list; null is an empty one, and elements that are no facts are left out.
-std::vector<DimFact> read_facts(Attr list);
+/// Those of a list; elements that are no facts are left out.
+std::vector<DimFact> read_facts(const std::vector<Attr>& list);
 
 /// True if the dim depends on the symbol.
 bool mentions(Dim dim, std::string_view symbol);

@@ -1,5 +1,6 @@
 #include "ir/core/kernel_size.h"
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/op.h"
 #include "support/diagnostic_rows.h"
 
@@ -27,7 +28,7 @@ void report_kernel_size(Op* kernel, Loc loc, size_t most, DiagnosticEngine& diag
 }
 
 std::string kernel_name(Op* kernel) {
-  return std::string(kernel->has_attr("kernel") ? kernel->string_attr("kernel") : symbol_name(kernel));
+  return std::string(kernel->attr(common::Kernel::kernel).value_or(symbol_name(kernel)));
 }
 
 }  // namespace tessera

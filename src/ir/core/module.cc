@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -13,12 +14,12 @@ Module::Module(Context& context, SourceManager& sources, std::string name, Level
   body_ = root_->add_block();
 }
 
-Attr Module::attr(std::string_view name) const {
+Attr Module::find_attribute(std::string_view name) const {
   auto it = attributes_.find(name);
   return it == attributes_.end() ? nullptr : it->second;
 }
 
-void Module::set_attr(std::string_view name, Attr value) {
+void Module::put_attribute(std::string_view name, Attr value) {
   if (value) {
     attributes_[std::string(name)] = value;
   } else {
@@ -96,7 +97,7 @@ Op* Module::create(const OpState& state) {
     op->regions_[i].module_ = this;
   }
   for (const OpAttr& attribute : state.attributes) {
-    if (attribute.value) op->set_attr(attribute.name, attribute.value);
+    if (attribute.value) op->set(attribute);
   }
   return op;
 }
@@ -149,12 +150,12 @@ Op* Module::clone(Op* op, std::map<Value*, Value*>& values) {
 }
 
 std::string_view symbol_name(Op* op) {
-  Attr name = op->attr("symbol");
+  Attr name = op->node(common::Function::symbol);
   return name ? std::string_view(name->string) : std::string_view();
 }
 
 void set_symbol_name(Op* op, std::string_view name) {
-  op->set_attr("symbol", op->module()->context().symbol(name));
+  op->set(common::Function::symbol, name);
 }
 
 }  // namespace tessera

@@ -46,8 +46,23 @@ class Module {
 
   /// Facts that a dump carries: target, entry, options. Sorted by name.
   const std::map<std::string, Attr, std::less<>>& attributes() const { return attributes_; }
-  Attr attr(std::string_view name) const;
-  void set_attr(std::string_view name, Attr value);
+  template <AttrType type, Arity arity>
+  typename AttrKey<type, arity>::Read attr(AttrKey<type, arity> key) const {
+    return key.read(find_attribute(key.name));
+  }
+  template <AttrType type, Arity arity>
+  Attr node(AttrKey<type, arity> key) const {
+    return find_attribute(key.name);
+  }
+  template <AttrType type, Arity arity, typename T>
+  void set(AttrKey<type, arity> key, T&& value) {
+    put_attribute(key.name, key.make(*context_, std::forward<T>(value)));
+  }
+  /// Sets an attribute that is there already, as that of another module; null removes.
+  template <AttrType type, Arity arity>
+  void set_node(AttrKey<type, arity> key, Attr value) {
+    put_attribute(key.name, value);
+  }
 
   /// The block of top-level ops (functions and kernels).
   Block* body() const { return body_; }
@@ -71,6 +86,9 @@ class Module {
   friend class Op;
   friend class Block;
   friend class Region;
+  friend struct AttributeText;
+  Attr find_attribute(std::string_view name) const;
+  void put_attribute(std::string_view name, Attr value);
   void init_value(Value* value, Type type, uint32_t index);
   void clone_into(Region* from, Region* to, std::map<Value*, Value*>& values);
 

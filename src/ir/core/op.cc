@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/module.h"
 #include "support/check.h"
 
@@ -42,7 +43,7 @@ Op* Op::parent() const { return block_ && block_->region() ? block_->region()->p
 namespace {
 
 /// By its row, or as it calls what prints.
-bool has_effect(const Op* op) { return op->info().effects != 0 || op->flag("prints"); }
+bool has_effect(const Op* op) { return op->info().effects != 0 || op->attr(common::Call::prints); }
 
 }  // namespace
 
@@ -90,50 +91,29 @@ void Op::set_slot(unsigned slot, std::span<Value* const> values) {
   }
 }
 
-Attr Op::attr(std::string_view name) const {
+Attr Op::find(std::string_view name) const {
   for (const OpAttr& a : attributes()) {
     if (a.name == name) return a.value;
   }
   return nullptr;
 }
 
-void Op::set_attr(std::string_view name, Attr value) {
+void Op::put(std::string_view name, Attr value) {
   std::vector<OpAttr> all(attributes().begin(), attributes().end());
   std::erase_if(all, [&](const OpAttr& a) { return a.name == name; });
-  if (value) all.push_back({module_->intern(name), value});
+  if (value) all.push_back(OpAttr(module_->intern(name), value));
   std::sort(all.begin(), all.end(), [](const OpAttr& a, const OpAttr& b) { return a.name < b.name; });
   if (all.size() > attribute_count_) attributes_ = module_->arena().make_array<OpAttr>(all.size()).data();
   std::copy(all.begin(), all.end(), attributes_);
   attribute_count_ = uint32_t(all.size());
 }
 
-namespace {
+Context& Op::context() const { return module_->context(); }
 
-Attr required(const Op* op, std::string_view name) {
-  Attr value = op->attr(name);
-  TSR_CHECK(value, std::string(op->name()) + " has no attribute " + std::string(name));
+Attr Op::required_node(std::string_view name) const {
+  Attr value = find(name);
+  TSR_CHECK(value, std::string(this->name()) + " has no attribute " + std::string(name));
   return value;
-}
-
-}  // namespace
-
-int64_t Op::int_attr(std::string_view name) const { return required(this, name)->integer; }
-bool Op::flag(std::string_view name) const {
-  Attr value = attr(name);
-  return value && value->boolean;
-}
-DType Op::dtype_attr(std::string_view name) const { return required(this, name)->dtype; }
-std::string_view Op::string_attr(std::string_view name) const { return required(this, name)->string; }
-Dim Op::dim_attr(std::string_view name) const { return required(this, name)->dim; }
-std::vector<Dim> Op::dims_attr(std::string_view name) const {
-  std::vector<Dim> dims;
-  for (Attr element : required(this, name)->elements) dims.push_back(element->dim);
-  return dims;
-}
-std::vector<int64_t> Op::ints_attr(std::string_view name) const {
-  std::vector<int64_t> values;
-  for (Attr element : required(this, name)->elements) values.push_back(element->integer);
-  return values;
 }
 
 Region* Op::region(unsigned i) const { return &regions_[i]; }

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/core/attribute.h"
 #include "ir/core/op_info.h"
 #include "support/source.h"
 
@@ -77,11 +76,6 @@ class Value {
   uint32_t id_ = 0;
 };
 
-struct OpAttr {
-  std::string_view name;
-  Attr value;
-};
-
 /// A successor block with the range of operands passed to its arguments.
 struct Successor {
   Block* block;
@@ -129,18 +123,41 @@ class Op {
 
   // Attributes, sorted by name.
   std::span<const OpAttr> attributes() const { return {attributes_, attribute_count_}; }
-  Attr attr(std::string_view name) const;
-  bool has_attr(std::string_view name) const { return attr(name) != nullptr; }
-  /// Sets or replaces; null removes.
-  void set_attr(std::string_view name, Attr value);
-  // Readers of an attribute that the op's verifier has shown to be there.
-  int64_t int_attr(std::string_view name) const;
-  bool flag(std::string_view name) const;  ///< a Bool attribute that is there and true
-  DType dtype_attr(std::string_view name) const;
-  std::string_view string_attr(std::string_view name) const;  ///< String or Symbol
-  Dim dim_attr(std::string_view name) const;
-  std::vector<Dim> dims_attr(std::string_view name) const;
-  std::vector<int64_t> ints_attr(std::string_view name) const;
+  /// The value of an attribute by its key: attr(attr::Wgmma::m). One that the row demands is there once the verifier
+  /// has seen the op.
+  template <AttrType type, Arity arity>
+  typename AttrKey<type, arity>::Read attr(AttrKey<type, arity> key) const {
+    return key.read(arity == Arity::One ? required_node(key.name) : find(key.name));
+  }
+  /// The value of an optional attribute that is known to be there.
+  template <AttrType type>
+  AttrValue<type> required(AttrKey<type, Arity::Optional> key) const {
+    return AttrAccess<type>::read(required_node(key.name));
+  }
+  /// The attribute itself; null if there is none.
+  template <AttrType type, Arity arity>
+  Attr node(AttrKey<type, arity> key) const {
+    return find(key.name);
+  }
+  template <AttrType type, Arity arity>
+  bool has(AttrKey<type, arity> key) const {
+    return find(key.name) != nullptr;
+  }
+  /// Sets or replaces.
+  template <AttrType type, Arity arity, typename T>
+  void set(AttrKey<type, arity> key, T&& value) {
+    put(key.name, key.make(context(), std::forward<T>(value)));
+  }
+  /// Sets or replaces by an attribute that is there already, as that of another op; null removes.
+  template <AttrType type, Arity arity>
+  void set_node(AttrKey<type, arity> key, Attr value) {
+    put(key.name, value);
+  }
+  void set(const OpAttr& attribute) { put(attribute.name, attribute.value); }
+  template <AttrType type>
+  void remove(AttrKey<type, Arity::Optional> key) {
+    put(key.name, nullptr);
+  }
 
   unsigned region_count() const { return region_count_; }
   Region* region(unsigned i = 0) const;
@@ -164,6 +181,11 @@ class Op {
   friend class Block;
   friend class Module;
   friend class Use;
+  friend struct AttributeText;
+  Context& context() const;
+  Attr find(std::string_view name) const;
+  Attr required_node(std::string_view name) const;
+  void put(std::string_view name, Attr value);
   const OpInfo* info_ = nullptr;
   Module* module_ = nullptr;
   Block* block_ = nullptr;

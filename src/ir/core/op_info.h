@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "ir/core/attribute.h"
+#include "ir/core/attribute_key.h"
 #include "ir/numbers/elementwise.h"
 
 namespace tessera {
@@ -21,7 +21,6 @@ enum class Level : uint8_t { Graph, Schedule, Tile, Target, Host };
 std::string_view to_string(Level level);
 
 enum class SlotKind : uint8_t { Operand, Result, Attribute, Region, Successor };
-enum class Arity : uint8_t { One, Optional, Many };
 
 /// What a value may be in an operand or result slot.
 enum class ValueClass : uint8_t {
@@ -44,7 +43,7 @@ struct Slot {
   const char* name;
   Arity arity = Arity::One;
   ValueClass value = ValueClass::Any;  ///< operands and results
-  AttrKind attr = AttrKind::Int;       ///< attributes
+  AttrType attr = AttrType::Int;       ///< attributes
 };
 
 /// Facts that hold of every instance of an op.

@@ -74,25 +74,25 @@ Value* cast_to(Builder& builder, Value* a, Type type) {
 Value* full(Builder& builder, double value, std::vector<Dim> dims, DType dtype) {
   Context& context = builder.context();
   return builder.value(info(OpKind::Full), {}, context.tensor(std::move(dims), dtype),
-                       {{"value", context.number(value)}});
+                       {attr::Full::value(context, value)});
 }
 
 Value* scalar(Builder& builder, int64_t value, DType dtype) {
   Context& context = builder.context();
   return builder.value(info(OpKind::Constant), {}, context.tensor({}, dtype),
-                       {{"values", context.integers({value})}});
+                       {attr::Constant::values(context.integers({value}))});
 }
 
 Value* iota(Builder& builder, int64_t axis, std::vector<Dim> dims, DType dtype) {
   Context& context = builder.context();
   return builder.value(info(OpKind::Iota), {}, context.tensor(std::move(dims), dtype),
-                       {{"axis", context.integer(axis)}});
+                       {attr::Iota::axis(context, axis)});
 }
 
 Value* dim(Builder& builder, Dim value) {
   Context& context = builder.context();
   return builder.value(info(OpKind::Dim), {}, context.tensor({}, DType::I64),
-                       {{"value", context.dim(value)}});
+                       {attr::Dim::value(context, value)});
 }
 
 namespace {
@@ -119,7 +119,7 @@ Value* transpose(Builder& builder, Value* a, const std::vector<int64_t>& perm) {
   std::vector<Dim> dims;
   for (int64_t axis : perm) dims.push_back(a->type()->dims[size_t(axis)]);
   return builder.value(info(OpKind::Transpose), {{a}}, with_dims(builder, a, std::move(dims)),
-                       {{"perm", builder.context().integers(perm)}});
+                       {attr::Transpose::perm(builder.context(), perm)});
 }
 
 Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
@@ -127,7 +127,7 @@ Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
   Context& context = builder.context();
   return builder.value(
       info(OpKind::Slice), {{a}}, with_dims(builder, a, std::move(dims)),
-      {{"starts", context.dims_array(starts)}, {"steps", context.integers(steps)}});
+      {attr::Slice::starts(context, starts), attr::Slice::steps(context, steps)});
 }
 
 Value* windows(Builder& builder, Value* a, int64_t axis, Dim count, Dim size, int64_t step, int64_t dilation) {
@@ -136,9 +136,9 @@ Value* windows(Builder& builder, Value* a, int64_t axis, Dim count, Dim size, in
   dims[size_t(axis)] = count;
   dims.push_back(size);
   return builder.value(info(OpKind::Windows), {{a}}, with_dims(builder, a, std::move(dims)),
-                       {{"axis", context.integer(axis)},
-                        {"dilation", context.integer(dilation)},
-                        {"step", context.integer(step)}});
+                       {attr::Windows::axis(context, axis),
+                        attr::Windows::dilation(context, dilation),
+                        attr::Windows::step(context, step)});
 }
 
 Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
@@ -151,14 +151,15 @@ Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
   }
   Type type = with_dims(builder, parts[0], std::move(dims));
   return builder.value(info(OpKind::Concat), {std::move(parts)}, type,
-                       {{"axis", context.integer(axis)}});
+                       {attr::Concat::axis(context, axis)});
 }
 
 Value* update_slice(Builder& builder, Value* buffer, Value* update, Value* start, int64_t axis, bool wrap) {
   Context& context = builder.context();
-  return builder.value(info(OpKind::UpdateSlice), {{buffer}, {update}, {start}},
-                       with_dims(builder, buffer, buffer->type()->dims),
-                       {{"axis", context.integer(axis)}, {"wrap", wrap ? context.boolean(true) : nullptr}});
+  return builder.value(
+      info(OpKind::UpdateSlice), {{buffer}, {update}, {start}},
+      with_dims(builder, buffer, buffer->type()->dims),
+      {attr::UpdateSlice::axis(context, axis), attr::UpdateSlice::wrap(context, wrap)});
 }
 
 Value* reduce(Builder& builder, Value* a, std::string_view kind, const std::vector<int64_t>& axes,
@@ -166,20 +167,19 @@ Value* reduce(Builder& builder, Value* a, std::string_view kind, const std::vect
   Context& context = builder.context();
   Type type = with_dims(builder, a, reduced_dims(context, a->type(), axes, keep));
   return builder.value(info(OpKind::Reduce), {{a}}, type,
-                       {{"kind", context.string(kind)},
-                        {"axes", context.integers(axes)},
-                        {"keep", keep ? context.boolean(true) : nullptr}});
+                       {attr::Reduce::kind(context, kind),
+                        attr::Reduce::axes(context, axes),
+                        attr::Reduce::keep(context, keep)});
 }
 
 Value* gemm(Builder& builder, Value* a, Value* b, DType accum, bool transpose_a, bool transpose_b) {
   Context& context = builder.context();
   auto dims = gemm_dims(a->type(), b->type(), transpose_a, transpose_b);
   TSR_CHECK(dims.has_value(), "the operands of a matmul do not fit");
-  auto flag = [&](bool value) { return value ? context.boolean(true) : nullptr; };
   return builder.value(info(OpKind::Gemm), {{a}, {b}}, context.tensor(std::move(*dims), accum),
-                       {{"accum", context.dtype(accum)},
-                        {"transpose_a", flag(transpose_a)},
-                        {"transpose_b", flag(transpose_b)}});
+                       {attr::Gemm::accum(context, accum),
+                        attr::Gemm::transpose_a(context, transpose_a),
+                        attr::Gemm::transpose_b(context, transpose_b)});
 }
 
 Value* softmax(Builder& builder, Value* a) {
@@ -191,7 +191,7 @@ Value* rmsnorm(Builder& builder, Value* x, Value* scale, double eps) {
   if (scale) scales.push_back(scale);
   return builder.value(info(OpKind::Rmsnorm), {{x}, std::move(scales)},
                        with_dims(builder, x, x->type()->dims),
-                       {{"eps", builder.context().number(eps)}});
+                       {attr::Rmsnorm::eps(builder.context(), eps)});
 }
 
 std::vector<Value*> flash_attention(Builder& builder, Value* q, Value* k, Value* v,
@@ -204,14 +204,13 @@ std::vector<Value*> flash_attention(Builder& builder, Value* q, Value* k, Value*
   dims.push_back(v->type()->dims.back());
   types.insert(types.begin(), context.tensor(std::move(dims), dtype));
   auto slot = [](Value* value) { return value ? std::vector<Value*>{value} : std::vector<Value*>{}; };
-  std::vector<OpAttr> attributes;
-  if (options.scale) attributes.push_back({"scale", context.number(*options.scale)});
-  if (options.causal) attributes.push_back({"causal", context.boolean(true)});
-  if (options.rolling) attributes.push_back({"rolling", context.boolean(true)});
-  if (options.window) attributes.push_back({"window", context.integer(*options.window)});
+  std::vector<OpAttr> attributes{attr::FlashAttention::causal(context, options.causal),
+                                 attr::FlashAttention::rolling(context, options.rolling)};
+  if (options.scale) attributes.push_back(attr::FlashAttention::scale(context, *options.scale));
+  if (options.window) attributes.push_back(attr::FlashAttention::window(context, *options.window));
   if (options.dropout != 0) {
-    attributes.push_back({"dropout", context.number(options.dropout)});
-    attributes.push_back({"stream", context.integer(options.stream)});
+    attributes.push_back(attr::FlashAttention::dropout(context, options.dropout));
+    attributes.push_back(attr::FlashAttention::stream(context, options.stream));
   }
   Op* op = builder.op(info(OpKind::FlashAttention),
                       {{q}, {k}, {v}, slot(options.bias), slot(options.length),
@@ -239,7 +238,7 @@ namespace {
 Value* philox(Builder& builder, OpKind kind, Value* seed, int64_t stream, std::vector<Dim> dims) {
   Context& context = builder.context();
   return builder.value(info(kind), {{seed}}, context.tensor(std::move(dims), DType::F32),
-                       {{"stream", context.integer(stream)}});
+                       {attr::PhiloxUniform::stream(context, stream)});
 }
 
 }  // namespace

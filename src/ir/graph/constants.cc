@@ -27,9 +27,9 @@ Attr uniform_value(Value* value) {
   Op* op = value->def();
   while (op && kind_of(op) == OpKind::Broadcast) op = op->operand(0)->def();
   if (!op) return nullptr;
-  if (kind_of(op) == OpKind::Full) return op->attr("value");
+  if (kind_of(op) == OpKind::Full) return op->attr(attr::Full::value);
   if (kind_of(op) != OpKind::Constant) return nullptr;
-  const std::vector<Attr>& values = op->attr("values")->elements;
+  const std::vector<Attr>& values = op->attr(attr::Constant::values);
   if (values.empty()) return nullptr;
   DType dtype = value->type()->dtype;
   Element first = element_of(values[0], dtype);
@@ -50,12 +50,12 @@ bool is_full_value(Attr value, DType dtype) {
 
 Value* uniform(Builder& builder, Attr value, Type type) {
   if (is_full_value(value, type->dtype)) {
-    return builder.value(info(OpKind::Full), {}, type, {{"value", value}});
+    return builder.value(info(OpKind::Full), {}, type, {attr::Full::value(value)});
   }
   Context& context = builder.context();
   Type element = type->rank() == 0 ? type : context.tensor({}, type->dtype);
-  Value* constant =
-      builder.value(info(OpKind::Constant), {}, element, {{"values", context.array({value})}});
+  Value* constant = builder.value(info(OpKind::Constant), {}, element,
+                                  {attr::Constant::values(context.array({value}))});
   if (type->rank() == 0) return constant;
   return builder.value(info(OpKind::Broadcast), {{constant}}, type);
 }

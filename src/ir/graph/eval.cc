@@ -159,13 +159,14 @@ Element Evaluator::rounded(Attr value, DType dtype) const {
 }
 
 void Evaluator::constant(Op* op, TensorValue& result) {
-  const std::vector<Attr>& values = op->attr("values")->elements;
+  const std::vector<Attr>& values = op->attr(attr::Constant::values);
   for (size_t i = 0; i < values.size(); ++i)
     result.set(int64_t(i), rounded(values[i], result.dtype()));
 }
 
 uint64_t Evaluator::philox_key(Op* op) const {
-  return uint64_t(in(op, in::PhiloxUniform::seed).get(0).i) ^ uint64_t(op->int_attr("stream"));
+  return uint64_t(in(op, in::PhiloxUniform::seed).get(0).i) ^
+         uint64_t(op->attr(attr::PhiloxUniform::stream));
 }
 
 void Evaluator::elementwise(Op* op, TensorValue& result) {
@@ -178,8 +179,8 @@ void Evaluator::elementwise(Op* op, TensorValue& result) {
 }
 
 void Evaluator::gemm(Op* op, TensorValue& result) {
-  GemmOptions gemm{op->in(in::Gemm::a)->type()->dtype, op->dtype_attr("accum"),
-                   op->flag("transpose_a"), op->flag("transpose_b")};
+  GemmOptions gemm{op->in(in::Gemm::a)->type()->dtype, op->attr(attr::Gemm::accum),
+                   op->attr(attr::Gemm::transpose_a), op->attr(attr::Gemm::transpose_b)};
   if (options_.mode == EvalMode::F64)
     gemm.operand = gemm.accum = held_dtype(EvalMode::F64, gemm.accum);
   eval_gemm(in(op, in::Gemm::a), in(op, in::Gemm::b), gemm, result);
@@ -187,8 +188,8 @@ void Evaluator::gemm(Op* op, TensorValue& result) {
 
 Status Evaluator::slice(Op* op, TensorValue& result) {
   const TensorValue& a = in(op, in::Slice::a);
-  std::vector<Dim> starts = op->dims_attr("starts");
-  std::vector<int64_t> steps = op->ints_attr("steps");
+  std::vector<Dim> starts = op->attr(attr::Slice::starts);
+  std::vector<int64_t> steps = op->attr(attr::Slice::steps);
   Extents strides = row_major_strides(a.dims());
   if (result.count() == 0) return success;
   int64_t offset = 0;
@@ -212,8 +213,8 @@ Status Evaluator::slice(Op* op, TensorValue& result) {
 
 Status Evaluator::windows(Op* op, TensorValue& result) {
   const TensorValue& a = in(op, in::Windows::a);
-  size_t axis = size_t(op->int_attr("axis"));
-  int64_t step = op->int_attr("step"), dilation = op->int_attr("dilation");
+  size_t axis = size_t(op->attr(attr::Windows::axis));
+  int64_t step = op->attr(attr::Windows::step), dilation = op->attr(attr::Windows::dilation);
   if (result.count() == 0) return success;
   Extents strides = row_major_strides(a.dims());
   int64_t count = result.dims()[axis], size = result.dims().back(), extent = a.dims()[axis];
@@ -236,7 +237,7 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
     elementwise(op, result);
     break;
     case OpKind::Full: {
-      Element value = rounded(op->attr("value"), result.dtype());
+      Element value = rounded(op->attr(attr::Full::value), result.dtype());
       for (int64_t i = 0; i < result.count(); ++i) result.set(i, value);
       break;
     }
@@ -244,12 +245,12 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
       constant(op, result);
       break;
     case OpKind::Iota:
-      eval_iota(op->int_attr("axis"), result);
+      eval_iota(op->attr(attr::Iota::axis), result);
       break;
     case OpKind::Dim: {
-      std::optional<int64_t> value = size(op->dim_attr("value"));
+      std::optional<int64_t> value = size(op->attr(attr::Dim::value));
       if (!value) {
-        diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->dim_attr("value")->text);
+        diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->attr(attr::Dim::value)->text);
         return failure;
       }
       result.set(0, {.i = *value});
@@ -259,7 +260,7 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
       eval_broadcast(in(op, 0), result);
       break;
     case OpKind::Transpose:
-      eval_transpose(in(op, 0), op->ints_attr("perm"), result);
+      eval_transpose(in(op, 0), op->attr(attr::Transpose::perm).vector(), result);
       break;
     case OpKind::Slice:
       return slice(op, result);
@@ -268,11 +269,12 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
     case OpKind::Concat: {
       std::vector<const TensorValue*> parts;
       for (unsigned i = 0; i < op->operand_count(); ++i) parts.push_back(&in(op, 0, i));
-      eval_concat(parts, op->int_attr("axis"), result);
+      eval_concat(parts, op->attr(attr::Concat::axis), result);
       break;
     }
     case OpKind::Reduce:
-      eval_reduce(in(op, 0), op->string_attr("kind"), op->ints_attr("axes"), result);
+      eval_reduce(in(op, 0), op->attr(attr::Reduce::kind), op->attr(attr::Reduce::axes).vector(),
+                  result);
       break;
     case OpKind::Gemm:
       gemm(op, result);
@@ -283,7 +285,7 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
     case OpKind::Rmsnorm: {
       bool scaled = op->in(in::Rmsnorm::scale) != nullptr;
       eval_rmsnorm(in(op, in::Rmsnorm::x), scaled ? &in(op, in::Rmsnorm::scale) : nullptr,
-                   op->attr("eps")->number, result);
+                   op->attr(attr::Rmsnorm::eps), result);
       break;
     }
     case OpKind::Embedding:
@@ -330,7 +332,8 @@ Status Evaluator::reshape(Op* op) {
 
 Status Evaluator::call(Op* op) {
   if (!options_.call_kernel) {
-    diagnostics_.report(diag::unsupported_kernel_call, op->loc(), op->string_attr("kernel"));
+    diagnostics_.report(diag::unsupported_kernel_call, op->loc(),
+                        op->attr(attr::KernelCall::kernel));
     return failure;
   }
   std::vector<const TensorValue*> operands;
@@ -356,13 +359,15 @@ Status Evaluator::flash_attention(Op* op) {
   const TensorValue* length = optional(slot::length);
   inputs.length = length ? length->get(0).i : inputs.k.dims()[2];
   AttentionOptions options;
-  if (Attr scale = op->attr("scale")) options.scale = scale->number;
-  if (Attr window = op->attr("window")) options.window = window->integer;
-  options.causal = op->flag("causal");
-  options.rolling = op->flag("rolling");
-  if (Attr dropout = op->attr("dropout")) {
-    options.dropout = dropout->number;
-    options.key = uint64_t(in(op, slot::seed).get(0).i) ^ uint64_t(op->int_attr("stream"));
+  if (std::optional<double> scale = op->attr(attr::FlashAttention::scale)) options.scale = *scale;
+  if (std::optional<int64_t> window = op->attr(attr::FlashAttention::window))
+    options.window = *window;
+  options.causal = op->attr(attr::FlashAttention::causal);
+  options.rolling = op->attr(attr::FlashAttention::rolling);
+  if (std::optional<double> dropout = op->attr(attr::FlashAttention::dropout)) {
+    options.dropout = *dropout;
+    options.key = uint64_t(in(op, slot::seed).get(0).i) ^
+                  uint64_t(op->required(attr::FlashAttention::stream));
   }
   eval_flash_attention(inputs, options, results[0], results.size() == 2 ? &results[1] : nullptr);
   for (unsigned i = 0; i < op->result_count(); ++i) hold(op->result(i), std::move(results[i]));
@@ -398,7 +403,7 @@ Status Evaluator::update_slice(Op* op) {
   std::optional<TensorValue> buffer = take(op->in(in::UpdateSlice::buffer));
   if (!buffer) return too_large(op, op->result()->type());
   eval_update_slice(in(op, in::UpdateSlice::update), in(op, in::UpdateSlice::start).get(0).i,
-                    op->int_attr("axis"), op->flag("wrap"), *buffer);
+                    op->attr(attr::UpdateSlice::axis), op->attr(attr::UpdateSlice::wrap), *buffer);
   hold(op->result(), std::move(*buffer));
   release(op->in(in::UpdateSlice::update));
   release(op->in(in::UpdateSlice::start));
@@ -408,7 +413,7 @@ Status Evaluator::update_slice(Op* op) {
 Status Evaluator::check(Op* op) {
   bool holds = in(op, in::Check::condition).get(0).i != 0;
   release_operands(op);
-  if (!holds) diagnostics_.report(diag::eval_check, op->loc(), op->string_attr("message"));
+  if (!holds) diagnostics_.report(diag::eval_check, op->loc(), op->attr(attr::Check::message));
   return holds ? Status(success) : failure;
 }
 
@@ -441,12 +446,12 @@ Status Evaluator::finish(Op* op, std::vector<TensorValue> results) {
 }
 
 Status Evaluator::loop(Op* op) {
-  std::optional<int64_t> count = size(op->dim_attr("count"));
+  std::optional<int64_t> count = size(op->attr(attr::For::count));
   if (!count) {
-    diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->dim_attr("count")->text);
+    diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->attr(attr::For::count)->text);
     return failure;
   }
-  std::string counter(op->string_attr("counter"));
+  std::string counter(op->attr(attr::For::counter));
   Result<std::vector<TensorValue>> carried = take_all(op, in::For::inits);
   for (int64_t i = 0; carried && i < *count; ++i) {
     dims_[counter] = i;

@@ -40,7 +40,7 @@ class Binder {
 
  private:
   std::string_view name(unsigned i) const {
-    return function_->attr("args")->elements[i]->get("name")->string;
+    return function_->attr(attr::Func::args)[i]->get("name")->string;
   }
 
   bool check_kind(unsigned i) {
@@ -55,7 +55,7 @@ class Binder {
 
   /// An argument may be a dimension's value.
   bool bind_value(unsigned i) {
-    Attr dim = function_->attr("args")->elements[i]->get("dim");
+    Attr dim = function_->attr(attr::Func::args)[i]->get("dim");
     if (!dim) return true;
     int64_t value = arguments_[i].get(0).i;
     values_.emplace(dim->string, value);
@@ -95,9 +95,7 @@ class Binder {
   }
 
   bool check_guards() {
-    Attr guards = function_->attr("guards");
-    if (!guards) return true;
-    for (Attr guard : guards->elements) {
+    for (Attr guard : function_->attr(attr::Func::guards)) {
       DimFact fact = *read_fact(guard);
       auto [relation, left, right] = fact;
       std::optional<int64_t> a = tessera::evaluate(left, values_);

@@ -58,16 +58,16 @@ void expect_scalar(Value* value, DType dtype, std::string_view what, OpVerifier&
 }
 
 void check_numbers(Op* op, OpVerifier& verifier) {
-  if (Attr scale = op->attr("scale"); scale && !std::isfinite(scale->number))
+  if (!std::isfinite(op->attr(attr::FlashAttention::scale).value_or(1)))
     verifier.error("the scale must be finite");
-  if (Attr window = op->attr("window"); window && window->integer < 1)
+  if (op->attr(attr::FlashAttention::window).value_or(1) < 1)
     verifier.error("the window must be at least 1");
-  if (op->flag("rolling") && !op->in(in::FlashAttention::length))
+  if (op->attr(attr::FlashAttention::rolling) && !op->in(in::FlashAttention::length))
     verifier.error("keys that roll need a length");
-  Attr dropout = op->attr("dropout");
-  if (dropout && !(dropout->number >= 0 && dropout->number < 1))
+  std::optional<double> dropout = op->attr(attr::FlashAttention::dropout);
+  if (dropout && !(*dropout >= 0 && *dropout < 1))
     verifier.error("dropout must be at least 0 and below 1");
-  bool draws = op->in(in::FlashAttention::seed) && op->attr("stream");
+  bool draws = op->in(in::FlashAttention::seed) && op->has(attr::FlashAttention::stream);
   if (dropout && !draws) verifier.error("dropout needs a seed and a stream");
 }
 

@@ -29,7 +29,7 @@ void verify_update_slice(Op* op, OpVerifier& verifier) {
   Type buffer = op->in(in::UpdateSlice::buffer)->type();
   Type update = op->in(in::UpdateSlice::update)->type();
   Type start = op->in(in::UpdateSlice::start)->type();
-  int64_t axis = op->int_attr("axis");
+  int64_t axis = op->attr(attr::UpdateSlice::axis);
   if (!expect_result(op, verifier, buffer->dims, buffer->dtype)) return;
   if (update->dtype != buffer->dtype || update->rank() != buffer->rank()) {
     return verifier.error("{} is no part of {}", update->text, buffer->text);
@@ -41,7 +41,7 @@ void verify_update_slice(Op* op, OpVerifier& verifier) {
     return verifier.error("axis {} is outside 0 to {}", axis, int64_t(buffer->rank()) - 1);
   }
   DimTable& dims = op->module()->context().dims();
-  std::vector<DimFact> guards = read_facts(function_of(op)->attr("guards"));
+  std::vector<DimFact> guards = read_facts(function_of(op)->attr(attr::Func::guards));
   for (size_t i = 0; i < buffer->rank(); ++i) {
     DimFact fits{Relation::LessEqual, update->dims[i], buffer->dims[i]};
     if (decide(dims, fits, guards) == true) continue;
@@ -55,10 +55,10 @@ void verify_check(Op* op, OpVerifier& verifier) {
 
 void verify_for(Op* op, OpVerifier& verifier) {
   if (!expect_loop(verifier, op, in::For::inits, at::For::body, info(OpKind::Yield))) return;
-  std::string_view counter = op->string_attr("counter");
+  std::string_view counter = op->attr(attr::For::counter);
   if (!is_dim_name(counter)) return verifier.error("'{}' is no name of a dim", counter);
   for (Op* around = op->parent(); around; around = around->parent()) {
-    if (around->is(info(OpKind::For)) && around->string_attr("counter") == counter) {
+    if (around->is(info(OpKind::For)) && around->attr(attr::For::counter) == counter) {
       return verifier.error("the loop around it counts '{}', too", counter);
     }
   }

@@ -39,27 +39,27 @@ bool accumulates(DType accum, DType operand) {
 
 void verify_reduce(Op* op, OpVerifier& verifier) {
   Value* a = op->in(in::Reduce::a);
-  std::string_view kind = op->string_attr("kind");
+  std::string_view kind = op->attr(attr::Reduce::kind);
   if (kind != "sum" && kind != "prod" && kind != "max" && kind != "min") {
     return verifier.error("kind must be \"sum\", \"prod\", \"max\" or \"min\", not \"{}\"", kind);
   }
   if (a->type()->dtype == DType::Bool) return verifier.error("it does not take bool");
   int64_t least = 0;
-  for (Attr axis : op->attr("axes")->elements) {
-    bool sorted = axis->is(AttrKind::Int) && axis->integer >= least;
-    if (!sorted || axis->integer >= int64_t(a->type()->rank())) {
+  std::vector<int64_t> axes = op->attr(attr::Reduce::axes);
+  for (int64_t axis : axes) {
+    if (axis < least || axis >= int64_t(a->type()->rank())) {
       return verifier.error("'axes' must be sorted, different axes of {}", a->type()->text);
     }
-    least = axis->integer + 1;
+    least = axis + 1;
   }
-  std::vector<int64_t> axes = op->ints_attr("axes");
-  std::vector<Dim> dims = reduced_dims(op->module()->context(), a->type(), axes, op->flag("keep"));
+  std::vector<Dim> dims =
+      reduced_dims(op->module()->context(), a->type(), axes, op->attr(attr::Reduce::keep));
   expect_result(op, verifier, dims, a->type()->dtype);
 }
 
 void verify_gemm(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Gemm::a)->type(), b = op->in(in::Gemm::b)->type();
-  DType accum = op->dtype_attr("accum");
+  DType accum = op->attr(attr::Gemm::accum);
   if (a->dtype != b->dtype) {
     return verifier.error("operands differ in dtype: {} and {}", to_string(a->dtype),
                           to_string(b->dtype));
@@ -68,7 +68,7 @@ void verify_gemm(Op* op, OpVerifier& verifier) {
     return verifier.error("{} cannot accumulate products of {}", to_string(accum),
                           to_string(a->dtype));
   }
-  auto dims = gemm_dims(a, b, op->flag("transpose_a"), op->flag("transpose_b"));
+  auto dims = gemm_dims(a, b, op->attr(attr::Gemm::transpose_a), op->attr(attr::Gemm::transpose_b));
   if (!dims) return verifier.error("{} and {} do not fit", to_text(a->dims), to_text(b->dims));
   expect_result(op, verifier, *dims, accum);
 }
@@ -89,7 +89,7 @@ void verify_rmsnorm(Op* op, OpVerifier& verifier) {
       return verifier.error("'scale' is {}, not the last axis of {}", type->text, x->type()->text);
     }
   }
-  double eps = op->attr("eps")->number;
+  double eps = op->attr(attr::Rmsnorm::eps);
   if (!std::isfinite(eps) || eps < 0) verifier.error("eps must be a finite number of at least 0");
   expect_result(op, verifier, x->type()->dims, x->type()->dtype);
 }

@@ -25,15 +25,6 @@ bool fits(DType dtype, int64_t value) {
   return value >> (bits - 1) == 0 || value >> (bits - 1) == -1;
 }
 
-bool all_are(Attr list, AttrKind kind) {
-  return std::all_of(list->elements.begin(), list->elements.end(),
-                     [&](Attr element) { return element->is(kind); });
-}
-
-bool is_size(Attr value) {
-  return value->is(AttrKind::Dim) || value->is(AttrKind::Int);
-}
-
 void check_element(Attr value, DType dtype, OpVerifier& verifier) {
   if (is_float(dtype)) {
     if (value->is(AttrKind::Float) || value->is(AttrKind::Int)) return;
@@ -49,7 +40,7 @@ void check_element(Attr value, DType dtype, OpVerifier& verifier) {
 
 void verify_full(Op* op, OpVerifier& verifier) {
   DType dtype = op->result()->type()->dtype;
-  Attr value = op->attr("value");
+  Attr value = op->attr(attr::Full::value);
   if (is_float(dtype)) return;
   bool whole = value->is(AttrKind::Int) || std::trunc(value->number) == value->number;
   bool in_range = value->is(AttrKind::Int) || std::fabs(value->number) <= 0x1p53;
@@ -64,13 +55,13 @@ void verify_full(Op* op, OpVerifier& verifier) {
 void verify_constant(Op* op, OpVerifier& verifier) {
   Type type = op->result()->type();
   Dim count = element_count(op->module()->context().dims(), type->dims);
-  Attr values = op->attr("values");
+  const std::vector<Attr>& values = op->attr(attr::Constant::values);
   if (!count->constant())
     return verifier.error("its dims must be numbers, not {}", to_text(type->dims));
-  if (*count->constant() != int64_t(values->elements.size())) {
-    return verifier.error("{} elements do not make a {}", values->elements.size(), type->text);
+  if (*count->constant() != int64_t(values.size())) {
+    return verifier.error("{} elements do not make a {}", values.size(), type->text);
   }
-  for (Attr value : values->elements) {
+  for (Attr value : values) {
     check_element(value, type->dtype, verifier);
     if (verifier.failed()) return;
   }
@@ -78,7 +69,7 @@ void verify_constant(Op* op, OpVerifier& verifier) {
 
 void verify_iota(Op* op, OpVerifier& verifier) {
   Type type = op->result()->type();
-  int64_t axis = op->int_attr("axis");
+  int64_t axis = op->attr(attr::Iota::axis);
   if (axis < 0 || axis >= int64_t(type->rank())) {
     verifier.error("axis {} is outside 0 to {}", axis, int64_t(type->rank()) - 1);
   }
@@ -115,15 +106,14 @@ void verify_reshape(Op* op, OpVerifier& verifier) {
   if (from->overflow || to->overflow)
     return verifier.error("the number of elements overflows 64 bits");
   if (from == to) return;
-  std::vector<DimFact> guards = read_facts(function_of(op)->attr("guards"));
+  std::vector<DimFact> guards = read_facts(function_of(op)->attr(attr::Func::guards));
   bool equal = one_form(context.dims(), from, guards) == one_form(context.dims(), to, guards);
   if (!equal) verifier.error("{} elements do not make {}", from->text, to->text);
 }
 
 void verify_transpose(Op* op, OpVerifier& verifier) {
   Value* a = op->in(in::Transpose::a);
-  if (!all_are(op->attr("perm"), AttrKind::Int)) return verifier.error("'perm' is a list of axes");
-  std::vector<int64_t> perm = op->ints_attr("perm"), sorted = perm;
+  std::vector<int64_t> perm = op->attr(attr::Transpose::perm), sorted = perm;
   std::sort(sorted.begin(), sorted.end());
   bool each_once = sorted.size() == a->type()->rank();
   for (size_t i = 0; each_once && i < sorted.size(); ++i) each_once = sorted[i] == int64_t(i);
@@ -159,19 +149,15 @@ void check_slice_axis(Op* op, size_t axis, Dim start, int64_t step, OpVerifier& 
 
 void verify_slice(Op* op, OpVerifier& verifier) {
   Value* a = op->in(in::Slice::a);
-  Attr starts = op->attr("starts"), steps = op->attr("steps");
+  AttrList starts = op->attr(attr::Slice::starts);
+  AttrList steps = op->attr(attr::Slice::steps);
   size_t rank = a->type()->rank();
   if (!expect_dtype_of(op, verifier, a)) return;
-  bool sizes = std::all_of(starts->elements.begin(), starts->elements.end(), is_size);
-  if (!sizes || !all_are(steps, AttrKind::Int)) {
-    return verifier.error("'starts' are dimension expressions and 'steps' integers");
-  }
-  if (starts->elements.size() != rank || steps->elements.size() != rank ||
-      op->result()->type()->rank() != rank) {
+  if (starts.size() != rank || steps.size() != rank || op->result()->type()->rank() != rank) {
     return verifier.error("starts, steps and dims must be {} each", rank);
   }
   for (size_t i = 0; i < rank && !verifier.failed(); ++i) {
-    check_slice_axis(op, i, starts->elements[i]->dim, steps->elements[i]->integer, verifier);
+    check_slice_axis(op, i, starts[i], steps[i], verifier);
   }
 }
 
@@ -180,7 +166,8 @@ void verify_windows(Op* op, OpVerifier& verifier) {
   Value* a = op->in(in::Windows::a);
   const std::vector<Dim>& from = a->type()->dims;
   const std::vector<Dim>& to = op->result()->type()->dims;
-  int64_t axis = op->int_attr("axis"), step = op->int_attr("step"), dilation = op->int_attr("dilation");
+  int64_t axis = op->attr(attr::Windows::axis), step = op->attr(attr::Windows::step),
+          dilation = op->attr(attr::Windows::dilation);
   if (!expect_dtype_of(op, verifier, a)) return;
   if (axis < 0 || axis >= int64_t(from.size())) {
     return verifier.error("axis {} is outside 0 to {}", axis, int64_t(from.size()) - 1);
@@ -208,7 +195,7 @@ void verify_concat(Op* op, OpVerifier& verifier) {
   if (op->operand_count() == 0) return verifier.error("it needs a part");
   DimTable& table = op->module()->context().dims();
   Type first = op->operand(0)->type();
-  int64_t axis = op->int_attr("axis");
+  int64_t axis = op->attr(attr::Concat::axis);
   if (axis < 0 || axis >= int64_t(first->rank())) {
     return verifier.error("axis {} is outside 0 to {}", axis, int64_t(first->rank()) - 1);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/host/verify.h"
 
 namespace tessera::host {
@@ -26,33 +27,30 @@ void verify_alias(Op* op, OpVerifier& verifier) {
 
 void verify_constant(Op* op, OpVerifier& verifier) {
   Dim count = element_count(op, op->result()->type());
-  Attr values = op->attr("values");
+  const std::vector<Attr>& values = op->attr(attr::Constant::values);
   if (!count->constant()) return verifier.error("its dims must be constants");
-  if (*count->constant() != int64_t(values->elements.size())) {
+  if (*count->constant() != int64_t(values.size())) {
     verifier.error("{} has {} elements, but {} values are given", op->result()->type()->text,
-                   count->text, values->elements.size());
-  }
-  for (Attr value : values->elements) {
-    bool number =
-        value->is(AttrKind::Int) || value->is(AttrKind::Float) || value->is(AttrKind::Bool);
-    if (!number) return verifier.error("value {} is not a number", value->text);
+                   count->text, values.size());
   }
 }
 
+using DictsKey = AttrKey<AttrType::Dicts, Arity::One>;
+
 /// Entries of args or results: dicts with a name of their own.
-void verify_named(Op* op, std::string_view attribute, size_t count, OpVerifier& verifier) {
-  const std::vector<Attr>& entries = op->attr(attribute)->elements;
+void verify_named(Op* op, DictsKey key, size_t count, OpVerifier& verifier) {
+  const std::vector<Attr>& entries = op->attr(key);
   if (entries.size() != count) {
-    return verifier.error("'{}' describes {} values, not {}", attribute, entries.size(), count);
+    return verifier.error("'{}' describes {} values, not {}", key.name, entries.size(), count);
   }
   std::vector<std::string> names;
   for (Attr entry : entries) {
     Attr name = entry->get("name");
     if (!name || !name->is(AttrKind::String) || name->string.empty()) {
-      return verifier.error("an entry of '{}' has no name", attribute);
+      return verifier.error("an entry of '{}' has no name", key.name);
     }
     if (std::find(names.begin(), names.end(), name->string) != names.end()) {
-      return verifier.error("'{}' has two entries named '{}'", attribute, name->string);
+      return verifier.error("'{}' has two entries named '{}'", key.name, name->string);
     }
     names.push_back(name->string);
   }
@@ -61,21 +59,20 @@ void verify_named(Op* op, std::string_view attribute, size_t count, OpVerifier& 
 void verify_func(Op* op, OpVerifier& verifier) {
   if (op->region(at::Func::body)->empty()) return verifier.error("it has no body");
   Block* body = op->region(at::Func::body)->front();
-  verify_named(op, "args", body->arg_count(), verifier);
+  verify_named(op, attr::Func::args, body->arg_count(), verifier);
   if (verifier.failed()) return;
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     Type type = body->arg(i)->type();
     if (!type->is(TypeKind::Tensor))
       verifier.error("argument {} must be a tensor, not {}", i, type->text);
-    Attr kind = op->attr("args")->elements[i]->get("kind");
+    Attr kind = op->attr(attr::Func::args)[i]->get("kind");
     if (kind && (kind->string == "input" || kind->string == "param")) continue;
     verifier.error("argument {} must be of kind \"input\" or \"param\"", i);
   }
   Op* last = body->terminator();
   if (!last || !last->is(info(OpKind::Return)))
     return verifier.error("it does not end in host.return");
-  verify_named(op, "results", last->operand_count(), verifier);
-  verify_facts(op, "guards", verifier);
+  verify_named(op, attr::Func::results, last->operand_count(), verifier);
   if (!verifier.failed()) verify_memory(op, verifier);
 }
 
@@ -87,11 +84,8 @@ void verify_return(Op* op, OpVerifier& verifier) {
 /// Types of a kernel's parameters, results last. Below Tile level, where parameters are addresses,
 /// `params` of the kernel lists them.
 std::vector<Type> parameter_types(Op* kernel) {
+  if (kernel->has(common::Kernel::params)) return kernel->attr(common::Kernel::params);
   std::vector<Type> types;
-  if (Attr params = kernel->attr("params")) {
-    for (Attr param : params->elements) types.push_back(param->type);
-    return types;
-  }
   if (kernel->region()->empty()) return types;
   Block* body = kernel->region()->front();
   for (unsigned i = 0; i < body->arg_count(); ++i) types.push_back(body->arg(i)->type());
@@ -106,13 +100,13 @@ void verify_binding(Op* op, std::string_view kernel, const std::vector<Type>& ty
       for_each_symbol(extent, [&](std::string_view name) { free.emplace_back(name); });
     }
   }
-  for (const auto& [name, value] : op->attr("dims")->entries) {
+  for (const auto& [name, value] : op->attr(attr::Launch::dims)->entries) {
     if (!value->dim) verifier.error("'{}' must be bound to a dim, not {}", name, value->text);
     bool known = std::find(free.begin(), free.end(), name) != free.end();
     if (!known) verifier.error("kernel @{} has no free dim '{}'", kernel, name);
   }
   for (const std::string& name : free) {
-    if (op->attr("dims")->get(name)) continue;
+    if (op->attr(attr::Launch::dims)->get(name)) continue;
     return verifier.error("the free dim '{}' of kernel @{} is not bound", name, kernel);
   }
 }
@@ -120,7 +114,7 @@ void verify_binding(Op* op, std::string_view kernel, const std::vector<Type>& ty
 void verify_operand(Op* op, std::string_view kernel, unsigned position, Type parameter, Type given,
                     OpVerifier& verifier) {
   DimTable& dims = op->module()->context().dims();
-  Attr binding = op->attr("dims");
+  Attr binding = op->attr(attr::Launch::dims);
   auto bound = [&](std::string_view name) { return binding->get(name)->dim; };
   bool same = parameter->dtype == given->dtype && parameter->dims.size() == given->dims.size();
   for (size_t i = 0; same && i < given->dims.size(); ++i) {
@@ -135,7 +129,7 @@ void verify_operand(Op* op, std::string_view kernel, unsigned position, Type par
 void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
   Op* kernel = op->module()->find(name);
   unsigned operands = op->slot_size(in::Launch::operands);
-  Attr outputs = kernel ? kernel->attr("outputs") : nullptr;
+  Attr outputs = kernel ? kernel->node(common::Kernel::outputs) : nullptr;
   if (!outputs || !outputs->is(AttrKind::Int))
     return verifier.error("there is no kernel @{}", name);
   std::vector<Type> types = parameter_types(kernel);
@@ -162,7 +156,7 @@ void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
 void verify_certain(Op* op, OpVerifier& verifier) {
   Op* kernel = choices(op).back();
   DimTable& dims = op->module()->context().dims();
-  std::vector<DimFact> guards = read_facts(function_of(op)->attr("guards"));
+  std::vector<DimFact> guards = read_facts(function_of(op)->attr(attr::Func::guards));
   for (const DimFact& fact : assumptions(op, kernel)) {
     if (decide(dims, fact, guards) == true) continue;
     verifier.error("{} need not hold, so kernel @{} can only be a variant", fact.text(), symbol_name(kernel));
@@ -178,22 +172,22 @@ unsigned over_of(const Op* op) {
 
 /// `places` names each buffer in `over` once, for a result of its type.
 void verify_places(Op* op, OpVerifier& verifier) {
-  Attr places = op->attr("places");
+  AttrList places = op->attr(common::Over::places);
   size_t over = op->slot_size(over_of(op)), taken = 0;
-  if (!places && over == 0) return;
-  if (!places || places->elements.size() != op->result_count()) {
+  if (!op->has(common::Over::places) && over == 0) return;
+  if (places.size() != op->result_count()) {
     return verifier.error("'places' gives a number for each of the results");
   }
   std::vector<bool> seen(over);
   for (unsigned i = 0; i < op->result_count(); ++i) {
-    Attr place = places->elements[i];
-    bool known = place->is(AttrKind::Int) && place->integer >= -1 && place->integer < int64_t(over);
-    if (!known) return verifier.error("place {} is none of {} buffers", place->text, over);
-    if (place->integer < 0) continue;
-    if (seen[size_t(place->integer)]) return verifier.error("buffer {} is taken twice", place->text);
-    seen[size_t(place->integer)] = true;
+    int64_t place = places[i];
+    if (place < -1 || place >= int64_t(over))
+      return verifier.error("place {} is none of {} buffers", place, over);
+    if (place < 0) continue;
+    if (seen[size_t(place)]) return verifier.error("buffer {} is taken twice", place);
+    seen[size_t(place)] = true;
     ++taken;
-    Type memory = op->in(over_of(op), unsigned(place->integer))->type(), result = op->result(i)->type();
+    Type memory = op->in(over_of(op), unsigned(place))->type(), result = op->result(i)->type();
     if (memory->dtype == result->dtype && same_dims(memory, result)) continue;
     verifier.error("result {} is {}, and the buffer it takes is {}", i, result->text, memory->text);
   }
@@ -203,16 +197,13 @@ void verify_places(Op* op, OpVerifier& verifier) {
 namespace {
 
 void verify_launch(Op* op, OpVerifier& verifier) {
-  std::string_view name = op->string_attr("kernel");
+  std::string_view name = op->attr(attr::Launch::kernel);
   verify_places(op, verifier);
   if (verifier.failed()) return;
   verify_choice(op, name, verifier);
   if (!verifier.failed()) verify_certain(op, verifier);
-  Attr variants = op->attr("variants");
-  for (Attr variant : variants ? variants->elements : std::vector<Attr>()) {
-    if (!variant->is(AttrKind::Symbol)) return verifier.error("variant {} is no symbol", variant->text);
-    verify_choice(op, variant->string, verifier);
-  }
+  for (std::string_view variant : op->attr(attr::Launch::variants))
+    verify_choice(op, variant, verifier);
 }
 
 }  // namespace
@@ -223,9 +214,9 @@ Value* root_of(Value* value) {
 }
 
 Value* place_of(Op* op, unsigned result) {
-  Attr places = op->attr("places");
-  if (!places || result >= places->elements.size()) return nullptr;
-  int64_t place = places->elements[result]->integer;
+  AttrList places = op->attr(common::Over::places);
+  if (result >= places.size()) return nullptr;
+  int64_t place = places[result];
   std::vector<Value*> over = op->ins(over_of(op));
   return place < 0 || size_t(place) >= over.size() ? nullptr : over[size_t(place)];
 }
@@ -250,12 +241,12 @@ Op* function_of(Op* op) {
 
 std::vector<DimFact> assumptions(Op* launch, Op* kernel) {
   DimTable& dims = launch->module()->context().dims();
-  Attr binding = launch->attr("dims");
+  Attr binding = launch->attr(attr::Launch::dims);
   auto bound = [&](std::string_view name) {
     Attr value = binding->get(name);
     return value ? value->dim : nullptr;
   };
-  std::vector<DimFact> facts = read_facts(kernel->attr("assume"));
+  std::vector<DimFact> facts = read_facts(kernel->attr(common::Kernel::assume));
   for (DimFact& fact : facts) {
     fact.left = dims.substitute(fact.left, bound);
     fact.right = dims.substitute(fact.right, bound);
@@ -265,19 +256,16 @@ std::vector<DimFact> assumptions(Op* launch, Op* kernel) {
 
 std::vector<Op*> choices(Op* launch) {
   std::vector<Op*> kernels;
-  Attr variants = launch->attr("variants");
-  for (Attr name : variants ? variants->elements : std::vector<Attr>()) {
-    kernels.push_back(launch->module()->find(name->string));
-  }
-  kernels.push_back(launch->module()->find(launch->string_attr("kernel")));
+  for (std::string_view name : launch->attr(attr::Launch::variants))
+    kernels.push_back(launch->module()->find(name));
+  kernels.push_back(launch->module()->find(launch->attr(attr::Launch::kernel)));
   return kernels;
 }
 
 bool may_run(Op* launch, Op* kernel) {
   std::string_view name = symbol_name(kernel);
-  Attr variants = launch->attr("variants");
-  auto is_named = [&](Attr variant) { return variant->string == name; };
-  return launch->string_attr("kernel") == name || (variants && std::ranges::any_of(variants->elements, is_named));
+  return launch->attr(attr::Launch::kernel) == name ||
+         std::ranges::count(launch->attr(attr::Launch::variants), name);
 }
 
 #define OPS_FILE "ir/host/ops.def"

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "ir/host/verify.h"
 #include "ir/text/verify_control.h"
 
@@ -11,10 +9,9 @@ void verify_check(Op* op, OpVerifier& verifier) {
 
 namespace {
 
-/// A list of sizes under a key of a dict, or of an op.
+/// A list of sizes under a key of a dict.
 bool are_dims(Attr list) {
-  if (!list || !list->is(AttrKind::Array)) return false;
-  return std::ranges::all_of(list->elements, [](Attr dim) { return dim->is(AttrKind::Dim) || dim->is(AttrKind::Int); });
+  return list && fits(list, AttrType::Dims);
 }
 
 bool is_text(Attr text) { return text && text->is(AttrKind::String); }
@@ -24,7 +21,6 @@ bool is_printed(DType dtype) { return dtype == DType::Bool || (byte_size(dtype) 
 
 /// The facts of an item, except for its buffers.
 bool is_item(Attr item, size_t number, size_t rank) {
-  if (!item->is(AttrKind::Dict)) return false;
   Attr loop = item->get("loop");
   bool texts = is_text(item->get("label")) && is_text(item->get("source"));
   bool counts = are_dims(item->get("extents")) && are_dims(item->get("trip_counts"));
@@ -35,9 +31,8 @@ bool is_item(Attr item, size_t number, size_t rank) {
 }  // namespace
 
 void verify_print(Op* op, OpVerifier& verifier) {
-  const std::vector<Attr>& items = op->attr("items")->elements;
+  const std::vector<Attr>& items = op->attr(attr::Print::items);
   size_t count = items.size();
-  if (!are_dims(op->attr("grid"))) verifier.error("'grid' is no list of sizes");
   if (!count || op->slot_size(in::Print::values) != count || op->slot_size(in::Print::shown) != count) {
     return verifier.error("it has {} items, and {} and {} buffers", count, op->slot_size(in::Print::values),
                           op->slot_size(in::Print::shown));

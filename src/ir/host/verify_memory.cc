@@ -60,7 +60,7 @@ class MemoryChecker {
     if (Op* def = root->def()) return !def->is(info(OpKind::Constant));
     Op* around = block->parent_op();
     if (around != function_) return true;  // carried by a loop
-    Attr donated = function_->attr("args")->elements[root->index()]->get("donated");
+    Attr donated = function_->attr(attr::Func::args)[root->index()]->get("donated");
     return donated && donated->boolean;
   }
 
@@ -72,8 +72,8 @@ class MemoryChecker {
   }
 
   void check_results(Op* end) {
-    const std::vector<Attr>& args = function_->attr("args")->elements;
-    const std::vector<Attr>& results = function_->attr("results")->elements;
+    const std::vector<Attr>& args = function_->attr(attr::Func::args);
+    const std::vector<Attr>& results = function_->attr(attr::Func::results);
     for (unsigned i = 0; i < end->operand_count(); ++i) {
       Value* argument = argument_of(end->operand(i));
       std::string_view donor = entry(results[i], "alias_of");

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <vector>
 
+#include "ir/core/common_attributes.h"
 #include "ir/schedule/verify.h"
 #include "ir/text/verifier.h"
 
@@ -155,13 +156,14 @@ void verify_copy_async(Op* op, OpVerifier& verifier) {
 }
 
 void verify_copy_wait(Op* op, OpVerifier& verifier) {
-  if (op->int_attr("pending") < 0) verifier.error("fewer than 0 copies cannot be in flight");
+  if (op->attr(attr::CopyWait::pending) < 0)
+    verifier.error("fewer than 0 copies cannot be in flight");
 }
 
 /// The value is one of the dtype: whole and in range for integers, 0 or 1 for bool.
 void verify_constant(Op* op, OpVerifier& verifier) {
   DType dtype = op->result()->type()->dtype;
-  Attr value = op->attr("value");
+  Attr value = op->attr(attr::Constant::value);
   if (is_float(dtype)) return;
   double number = value->is(AttrKind::Int) ? double(value->integer) : value->number;
   unsigned bits = dtype == DType::Bool ? 1 : dtype_info(dtype).bits;
@@ -187,7 +189,7 @@ void verify_extract(Op* op, OpVerifier& verifier) {
 }
 
 bool check_axis(Op* op, Type type, OpVerifier& verifier) {
-  int64_t axis = op->int_attr("axis");
+  int64_t axis = op->attr(common::Along::axis);
   if (axis >= 0 && axis < int64_t(type->rank())) return true;
   verifier.error("axis {} is outside a tile of rank {}", axis, type->rank());
   return false;
@@ -231,27 +233,26 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
   Type from = op->in(in::Transpose::a)->type();
   Type to = op->result()->type();
   check_dtype(from, to, verifier);
-  const std::vector<Attr>& perm = op->attr("perm")->elements;
+  std::vector<int64_t> perm = op->attr(attr::Transpose::perm);
   if (perm.size() != from->rank() || to->rank() != from->rank()) {
     return verifier.error("perm has {} entries for rank {}", perm.size(), from->rank());
   }
   std::vector<bool> seen(perm.size());
   for (size_t i = 0; i < perm.size(); ++i) {
-    bool fits = perm[i]->is(AttrKind::Int) && perm[i]->integer >= 0 &&
-                perm[i]->integer < int64_t(perm.size());
-    if (!fits || seen[size_t(perm[i]->integer)])
+    bool fits = perm[i] >= 0 && perm[i] < int64_t(perm.size());
+    if (!fits || seen[size_t(perm[i])])
       return verifier.error("perm is no permutation of its axes");
-    seen[size_t(perm[i]->integer)] = true;
-    if (to->dims[i] != from->dims[size_t(perm[i]->integer)]) {
+    seen[size_t(perm[i])] = true;
+    if (to->dims[i] != from->dims[size_t(perm[i])]) {
       verifier.error("axis {} of the result is {}, not {}", i, to->dims[i]->text,
-                     from->dims[size_t(perm[i]->integer)]->text);
+                     from->dims[size_t(perm[i])]->text);
     }
   }
 }
 
 /// Ops that combine elements name the kind, and combine numbers.
 void check_kind(Op* op, Type from, OpVerifier& verifier) {
-  std::string_view kind = op->string_attr("kind");
+  std::string_view kind = op->attr(common::Along::kind);
   if (kind != "sum" && kind != "prod" && kind != "max" && kind != "min") {
     verifier.error("'{}' is no kind of reduction", kind);
   }
@@ -272,7 +273,7 @@ void verify_reduce(Op* op, OpVerifier& verifier) {
   check_kind(op, from, verifier);
   if (!check_axis(op, from, verifier)) return;
   std::vector<Dim> dims = from->dims;
-  dims.erase(dims.begin() + op->int_attr("axis"));
+  dims.erase(dims.begin() + op->attr(attr::Reduce::axis));
   if (dims != to->dims) verifier.error("{} without that axis is not {}", from->text, to->text);
 }
 
@@ -282,7 +283,7 @@ void verify_scan(Op* op, OpVerifier& verifier) {
   if (op->result(0)->type() != a) verifier.error("its result must be {}", a->text);
   if (!check_axis(op, a, verifier)) return;
   std::vector<Dim> dims = a->dims;
-  dims[size_t(op->int_attr("axis"))] = op->module()->context().dims().constant(1);
+  dims[size_t(op->attr(attr::Scan::axis))] = op->module()->context().dims().constant(1);
   Type total = op->result(1)->type();
   check_dtype(a, total, verifier);
   if (total->dims != dims) verifier.error("{} is not the total of {}", total->text, a->text);

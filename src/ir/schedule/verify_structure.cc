@@ -76,9 +76,8 @@ Op* enclosing_kernel(Op* op) {
 
 /// The kernel's axis of that name, or null.
 Attr find_axis(Op* kernel, std::string_view name) {
-  Attr axes = kernel ? kernel->attr("axes") : nullptr;
-  if (!axes) return nullptr;
-  for (Attr axis : axes->elements) {
+  if (!kernel) return nullptr;
+  for (Attr axis : kernel->attr(attr::Kernel::axes)) {
     if (axis->get("name")->string == name) return axis;
   }
   return nullptr;
@@ -88,8 +87,8 @@ Attr find_axis(Op* kernel, std::string_view name) {
 
 void verify_kernel(Op* op, OpVerifier& verifier) {
   std::set<std::string_view> names;
-  for (Attr axis : op->attr("axes")->elements) verify_axis(axis, names, verifier);
-  for (const ScheduleProblem& problem : check_schedule(op->attr("schedule"))) {
+  for (Attr axis : op->attr(attr::Kernel::axes)) verify_axis(axis, names, verifier);
+  for (const ScheduleProblem& problem : check_schedule(op->attr(attr::Kernel::schedule))) {
     verifier.error("{}", to_string(problem));
   }
   Block* body = op->region()->front();
@@ -99,7 +98,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     if (!belongs_to(body->arg(i)->type(), ValueClass::Tensor))
       verifier.error("parameter {} is no tensor", i);
   }
-  int64_t outputs = op->int_attr("outputs");
+  int64_t outputs = op->attr(attr::Kernel::outputs);
   if (outputs < 1 || outputs > int64_t(body->arg_count())) {
     verifier.error("it has {} parameters and cannot have {} outputs", body->arg_count(), outputs);
   }
@@ -109,7 +108,6 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   if (!body->terminator() || !body->terminator()->is(info(OpKind::Return))) {
     verifier.error("its body does not end in sched.return");
   }
-  verify_facts(op, "assume", verifier);
   if (!verifier.failed()) verify_free_dims(op, verifier);
 }
 
@@ -129,16 +127,12 @@ void verify_tile(Op* op, OpVerifier& verifier) {
   Op* kernel = op->parent();
   if (!kernel || !kernel->is(info(OpKind::Kernel)))
     return verifier.error("it stands in no sched.kernel");
-  std::vector<Attr> named = op->attr("axes")->elements;
+  std::vector<std::string_view> named = op->attr(attr::Tile::axes);
   std::vector<std::string_view> wanted;
-  for (Attr axis : kernel->attr("axes")->elements) {
+  for (Attr axis : kernel->attr(attr::Kernel::axes)) {
     if (axis->get("grid")->boolean) wanted.push_back(axis->get("name")->string);
   }
-  bool same = named.size() == wanted.size();
-  for (size_t i = 0; same && i < wanted.size(); ++i) {
-    same = named[i]->is(AttrKind::String) && named[i]->string == wanted[i];
-  }
-  if (!same)
+  if (named != wanted)
     return verifier.error("its axes must be the kernel's grid axes: {}", fmt::join(wanted, ", "));
   verify_carried(op, unsigned(wanted.size()), verifier);
 }
@@ -172,16 +166,16 @@ void verify_pipeline(Op* op, OpVerifier& verifier) {
     verifier.error("initial value {} is {}, not {}", i, inits[i]->type()->text,
                    op->result(i)->type()->text);
   }
-  if (auto count = op->dim_attr("count")->constant(); count && *count < 0)
+  if (auto count = op->attr(attr::Pipeline::count)->constant(); count && *count < 0)
     verifier.error("its count is negative");
   size_t bounds = op->ins(in::Pipeline::bounds).size();
   if (bounds != 0 && bounds != 2) verifier.error("it has {} bounds, not two", bounds);
-  if (op->has_attr("stages") && op->int_attr("stages") < 1)
+  if (op->has(attr::Pipeline::stages) && op->required(attr::Pipeline::stages) < 1)
     verifier.error("its stages are fewer than 1");
-  if (op->has_attr("axis")) {
-    Attr axis = find_axis(enclosing_kernel(op), op->string_attr("axis"));
+  if (op->has(attr::Pipeline::axis)) {
+    Attr axis = find_axis(enclosing_kernel(op), op->required(attr::Pipeline::axis));
     if (!axis || axis->get("grid")->boolean) {
-      verifier.error("'{}' is no loop axis of its kernel", op->string_attr("axis"));
+      verifier.error("'{}' is no loop axis of its kernel", op->required(attr::Pipeline::axis));
     }
   }
   verify_carried(op, 1, verifier);

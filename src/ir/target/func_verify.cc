@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "ir/target/ops.h"
 #include "ir/target/verify.h"
 #include "ir/text/access_site.h"
 #include "ir/text/symbols.h"
@@ -13,41 +14,27 @@ namespace tessera::target {
 
 namespace {
 
-bool all_of_kind(Attr array, AttrKind kind) {
-  for (Attr element : array->elements) {
-    if (!element->is(kind)) return false;
-  }
-  return true;
-}
-
-size_t count_of(Op* op, std::string_view list) {
-  Attr array = op->attr(list);
-  return array ? array->elements.size() : 0;
-}
-
 void verify_cpu(Op* op, OpVerifier& verifier) {
   Block* entry = op->region()->front();
   constexpr std::string_view wanted[] = {"ptr", "ptr", "i64", "i64", "ptr"};
   bool fits = entry->arg_count() == std::size(wanted);
   for (unsigned i = 0; fits && i < entry->arg_count(); ++i) fits = entry->arg(i)->type()->text == wanted[i];
   if (!fits) verifier.error("its parameters must be (ptr, ptr, i64, i64, ptr)");
-  for (std::string_view name : {"shared", "cluster", "persistent", "descriptors", "registers"}) {
-    if (op->has_attr(name)) verifier.error("'{}' needs 'threads'", name);
-  }
+  auto expect_none = [&](auto key) {
+    if (op->has(key)) verifier.error("'{}' needs 'threads'", key.name);
+  };
+  expect_none(attr::Func::shared);
+  expect_none(attr::Func::cluster);
+  expect_none(attr::Func::persistent);
+  expect_none(attr::Func::descriptors);
+  expect_none(attr::Func::registers);
 }
 
 /// Dims, or integers that stand for them.
-bool all_sizes(Attr array) {
-  if (!array || !array->is(AttrKind::Array)) return false;
-  for (Attr element : array->elements) {
-    if (!element->dim) return false;
-  }
-  return true;
-}
+bool all_sizes(Attr array) { return array && fits(array, AttrType::Dims); }
 
 /// Empty, or the error in a tensor map.
 std::string problem_of(Attr map, size_t buffers) {
-  if (!map->is(AttrKind::Dict)) return "it is no dict";
   Attr buffer = map->get("buffer"), dtype = map->get("dtype"), swizzle = map->get("swizzle");
   if (!buffer || !buffer->is(AttrKind::Int) || buffer->integer < 0 || size_t(buffer->integer) >= buffers) {
     return "'buffer' must be the number of a parameter";
@@ -77,36 +64,38 @@ std::string problem_of(Attr map, size_t buffers) {
 }
 
 void verify_cluster(Op* op, OpVerifier& verifier) {
-  Attr cluster = op->attr("cluster");
-  if (!cluster) return;
+  if (!op->has(attr::Func::cluster)) return;
+  AttrList cluster = op->attr(attr::Func::cluster);
   int64_t blocks = 1;
-  bool fits = !cluster->elements.empty() && cluster->elements.size() <= 3 && all_of_kind(cluster, AttrKind::Int);
-  for (Attr extent : cluster->elements) {
-    fits = fits && extent->integer >= 1 && extent->integer <= 16;
-    if (fits) blocks *= extent->integer;
+  bool fits = !cluster.empty() && cluster.size() <= 3;
+  for (int64_t extent : cluster) {
+    fits = fits && extent >= 1 && extent <= 16;
+    if (fits) blocks *= extent;
   }
   if (!fits || blocks > 16) verifier.error("'cluster' must be 1 to 3 extents of together at most 16 blocks");
 }
 
 void verify_gpu(Op* op, OpVerifier& verifier) {
-  int64_t threads = op->int_attr("threads");
+  int64_t threads = op->required(attr::Func::threads);
   if (threads < 32 || threads > 1024 || threads % 32) {
     verifier.error("'threads' must be a multiple of 32 up to 1024, not {}", threads);
   }
-  if (Attr shared = op->attr("shared"); shared && (shared->integer < 0 || shared->integer > 1 << 20)) {
-    verifier.error("'shared' must be a number of bytes, not {}", shared->integer);
-  }
-  if (Attr bound = op->attr("registers"); bound && (bound->integer < 24 || bound->integer > 255)) {
-    verifier.error("'registers' must be 24 to 255, not {}", bound->integer);
-  }
+  int64_t shared = op->attr(attr::Func::shared).value_or(0),
+          registers = op->attr(attr::Func::registers).value_or(255);
+  if (shared < 0 || shared > 1 << 20)
+    verifier.error("'shared' must be a number of bytes, not {}", shared);
+  if (registers < 24 || registers > 255)
+    verifier.error("'registers' must be 24 to 255, not {}", registers);
   verify_cluster(op, verifier);
-  size_t buffers = count_of(op, "params"), dims = count_of(op, "dims"), maps = count_of(op, "descriptors");
+  const std::vector<Attr>& descriptors = op->attr(attr::Func::descriptors);
+  size_t buffers = op->attr(attr::Func::params).size(), dims = op->attr(attr::Func::dims).size();
+  size_t maps = descriptors.size();
   for (size_t i = 0; i < maps; ++i) {
-    std::string problem = problem_of(op->attr("descriptors")->elements[i], buffers);
+    std::string problem = problem_of(descriptors[i], buffers);
     if (!problem.empty()) verifier.error("descriptor {}: {}", i, problem);
   }
   Block* entry = op->region()->front();
-  size_t pointers = buffers + op->has_attr("checks");
+  size_t pointers = buffers + op->has(attr::Func::checks);
   bool fits = entry->arg_count() == pointers + dims + maps;
   for (size_t i = 0; fits && i < entry->arg_count(); ++i) {
     bool is_dim = i >= pointers && i < pointers + dims;
@@ -118,14 +107,14 @@ void verify_gpu(Op* op, OpVerifier& verifier) {
 /// `dims` names each size of the parameters once, and nothing is said of other sizes: a launch binds these.
 void verify_dims(Op* op, OpVerifier& verifier) {
   std::set<std::string_view> sizes, named;
-  for (Attr param : op->attr("params")->elements) {
-    for_each_symbol(param->type, [&](std::string_view name) { sizes.insert(name); });
+  for (Type param : op->attr(attr::Func::params)) {
+    for_each_symbol(param, [&](std::string_view name) { sizes.insert(name); });
   }
-  for (Attr name : op->attr("dims")->elements) {
-    if (!sizes.contains(name->string)) {
-      verifier.error("dim '{}' occurs in none of 'params'", name->string);
-    } else if (!named.insert(name->string).second) {
-      verifier.error("'dims' names '{}' twice", name->string);
+  for (std::string_view name : op->attr(attr::Func::dims)) {
+    if (!sizes.contains(name)) {
+      verifier.error("dim '{}' occurs in none of 'params'", name);
+    } else if (!named.insert(name).second) {
+      verifier.error("'dims' names '{}' twice", name);
     }
   }
   for_each_symbol(op, [&](std::string_view name) {
@@ -135,19 +124,15 @@ void verify_dims(Op* op, OpVerifier& verifier) {
 
 /// The facts of the kernel, whether it has a body or not.
 void verify_description(Op* op, OpVerifier& verifier) {
-  if (!all_of_kind(op->attr("dims"), AttrKind::String)) return verifier.error("'dims' must list names");
-  if (!all_of_kind(op->attr("params"), AttrKind::Type)) return verifier.error("'params' must list types");
-  if (!all_sizes(op->attr("grid"))) return verifier.error("'grid' must list sizes");
-  Attr names = op->attr("names");
-  bool is_good = !names || (all_of_kind(names, AttrKind::String) && count_of(op, "names") == count_of(op, "params"));
-  if (!is_good) verifier.error("'names' must list a name for each of 'params'");
-  int64_t outputs = op->int_attr("outputs");
-  if (outputs < 0 || outputs > int64_t(op->attr("params")->elements.size())) {
-    verifier.error("it has {} parameters and cannot have {} results", op->attr("params")->elements.size(), outputs);
+  size_t params = op->attr(attr::Func::params).size();
+  bool named = !op->has(attr::Func::names) || op->attr(attr::Func::names).size() == params;
+  if (!named) verifier.error("'names' must list a name for each of 'params'");
+  int64_t outputs = op->attr(attr::Func::outputs);
+  if (outputs < 0 || outputs > int64_t(params)) {
+    verifier.error("it has {} parameters and cannot have {} results", params, outputs);
   }
-  verify_facts(op, "assume", verifier);
   verify_work(op, verifier);
-  verify_checks(op, count_of(op, "params"), verifier);
+  verify_checks(op, params, verifier);
   verify_dims(op, verifier);
 }
 
@@ -156,7 +141,7 @@ void verify_description(Op* op, OpVerifier& verifier) {
 void verify_func(Op* op, OpVerifier& verifier) {
   verify_description(op, verifier);
   if (verifier.failed() || !op->region()->front()) return;
-  op->has_attr("threads") ? verify_gpu(op, verifier) : verify_cpu(op, verifier);
+  op->has(attr::Func::threads) ? verify_gpu(op, verifier) : verify_cpu(op, verifier);
 }
 
 }  // namespace tessera::target

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/numbers/machine.h"
 #include "ir/target/ops.h"
 #include "ir/target/verify.h"
@@ -14,9 +15,7 @@ namespace {
 using Kind = ElementwiseKind;
 
 bool claims(const Module& module, std::string_view property) {
-  Attr properties = module.attr("properties");
-  auto is_it = [&](Attr each) { return each->string == property; };
-  return properties && std::ranges::any_of(properties->elements, is_it);
+  return std::ranges::count(module.attr(common::Module::properties), property);
 }
 
 bool is_narrow_float(DType dtype) {
@@ -77,8 +76,8 @@ bool has_cast(const Machine& machine, DType from, DType to) {
 }  // namespace
 
 void verify_legal(Op* func, OpVerifier& verifier) {
-  Attr target = func->module()->attr("target");
-  const Machine* machine = target ? find_machine(target->string) : nullptr;
+  std::optional<std::string_view> target = func->module()->attr(common::Module::target);
+  const Machine* machine = target ? find_machine(*target) : nullptr;
   bool expanded = claims(*func->module(), "math-expanded"), legal = claims(*func->module(), "legal");
   if (!machine) return;
   walk(func, [&](Op* op) {

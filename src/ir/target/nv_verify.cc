@@ -1,5 +1,6 @@
 // The rules of nv_ops.def.
 
+#include "ir/core/common_attributes.h"
 #include "ir/target/ops.h"
 #include "ir/target/verify.h"
 
@@ -33,9 +34,11 @@ void expect_reg(OpVerifier& verifier, std::string_view what, DType dtype, int64_
   verifier.error("{} must be reg<{} x {}>, not {}", what, to_string(dtype), lanes, found->text);
 }
 
-void expect_between(Op* op, OpVerifier& verifier, std::string_view name, int64_t low, int64_t high) {
-  int64_t value = op->int_attr(name);
-  if (value < low || value > high) verifier.error("'{}' must be {} to {}, not {}", name, low, high, value);
+void expect_between(Op* op, OpVerifier& verifier, AttrKey<AttrType::Int, Arity::One> key,
+                    int64_t low, int64_t high) {
+  int64_t value = op->attr(key);
+  if (value < low || value > high)
+    verifier.error("'{}' must be {} to {}, not {}", key.name, low, high, value);
 }
 
 void verify_exchange(Op* op, OpVerifier& verifier) {
@@ -56,7 +59,7 @@ void verify_shared_result(Op* op, OpVerifier& verifier) { expect_shared(verifier
 
 void verify_shuffle_xor(Op* op, OpVerifier& verifier) {
   verify_exchange(op, verifier);
-  expect_between(op, verifier, "mask", 1, 31);
+  expect_between(op, verifier, attr::ShuffleXor::mask, 1, 31);
 }
 
 void verify_shuffle_index(Op* op, OpVerifier& verifier) {
@@ -70,8 +73,8 @@ void verify_elect(Op* op, OpVerifier& verifier) {
 }
 
 void verify_barrier(Op* op, OpVerifier& verifier) {
-  expect_between(op, verifier, "id", 0, 15);
-  int64_t threads = op->int_attr("threads");
+  expect_between(op, verifier, attr::Barrier::id, 0, 15);
+  int64_t threads = op->attr(attr::Barrier::threads);
   if (threads < 32 || threads > 1024 || threads % 32) {
     verifier.error("'threads' must be a multiple of 32 up to 1024, not {}", threads);
   }
@@ -91,12 +94,12 @@ void verify_mbarrier(Op* op, OpVerifier& verifier) { expect_shared(verifier, "th
 
 void verify_mbarrier_init(Op* op, OpVerifier& verifier) {
   verify_mbarrier(op, verifier);
-  expect_between(op, verifier, "count", 1, (1 << 20) - 1);
+  expect_between(op, verifier, attr::MbarrierInit::count, 1, (1 << 20) - 1);
 }
 
 void verify_mbarrier_expect(Op* op, OpVerifier& verifier) {
   verify_mbarrier(op, verifier);
-  expect_between(op, verifier, "bytes", 0, (1 << 20) - 1);
+  expect_between(op, verifier, attr::MbarrierExpect::bytes, 0, (1 << 20) - 1);
 }
 
 void verify_mbarrier_wait(Op* op, OpVerifier& verifier) {
@@ -118,7 +121,9 @@ void verify_tma_store(Op* op, OpVerifier& verifier) {
   expect_shared(verifier, "the source", op->in(in::TmaStore::source)->type());
 }
 
-void verify_pending(Op* op, OpVerifier& verifier) { expect_between(op, verifier, "pending", 0, 7); }
+void verify_pending(Op* op, OpVerifier& verifier) {
+  expect_between(op, verifier, common::Wait::pending, 0, 7);
+}
 
 void verify_prefetch_descriptor(Op* op, OpVerifier& verifier) {
   expect_global(verifier, "the descriptor", type_of(op, 0));
@@ -128,18 +133,19 @@ void verify_cp_async(Op* op, OpVerifier& verifier) {
   expect_shared(verifier, "the destination", op->in(in::CpAsync::destination)->type());
   expect_global(verifier, "the source", op->in(in::CpAsync::source)->type());
   if (Value* bytes = op->in(in::CpAsync::bytes)) expect_i32(verifier, "the number of bytes", bytes->type());
-  int64_t size = op->int_attr("size");
+  int64_t size = op->attr(attr::CpAsync::size);
   if (size != 4 && size != 8 && size != 16) verifier.error("'size' must be 4, 8 or 16, not {}", size);
 }
 
 void verify_wgmma(Op* op, OpVerifier& verifier) {
-  DType dtype = op->dtype_attr("dtype");
-  int64_t n = op->int_attr("n");
+  DType dtype = op->attr(attr::Wgmma::dtype);
+  int64_t n = op->attr(attr::Wgmma::n);
   bool known = is_half(dtype) || dtype == DType::TF32 || dtype == DType::F8E4M3 || dtype == DType::F8E5M2;
   if (!known) return verifier.error("the tensor cores have no MMA of {} in f32", to_string(dtype));
   int64_t k = 32 / byte_size(dtype);
-  if (op->int_attr("m") != 64) verifier.error("'m' must be 64, not {}", op->int_attr("m"));
-  if (op->int_attr("k") != k) verifier.error("'k' must be {} for {}", k, to_string(dtype));
+  if (op->attr(attr::Wgmma::m) != 64)
+    verifier.error("'m' must be 64, not {}", op->attr(attr::Wgmma::m));
+  if (op->attr(attr::Wgmma::k) != k) verifier.error("'k' must be {} for {}", k, to_string(dtype));
   if (n < 8 || n > 256 || n % 8) return verifier.error("'n' must be a multiple of 8 up to 256, not {}", n);
   Type a = op->in(in::Wgmma::a)->type(), b = op->in(in::Wgmma::b)->type();
   if (a->is(TypeKind::Reg)) {
@@ -152,10 +158,11 @@ void verify_wgmma(Op* op, OpVerifier& verifier) {
   expect_type(verifier, "d", op->in(in::Wgmma::c)->type(), op->result()->type());
   Type accumulate = op->in(in::Wgmma::accumulate)->type();
   if (accumulate->dtype != DType::Bool) verifier.error("'accumulate' must be bool, not {}", accumulate->text);
-  for (std::string_view name : {"a_major", "b_major"}) {
-    std::string_view major = op->string_attr(name);
+  for (auto key : {attr::Wgmma::a_major, attr::Wgmma::b_major}) {
+    std::string_view name = key.name, major = op->attr(key);
     if (major != "k" && major != "mn") verifier.error("'{}' must be \"k\" or \"mn\", not \"{}\"", name, major);
-    bool may_transpose = is_half(dtype) && !(name == "a_major" && a->is(TypeKind::Reg));
+    bool may_transpose =
+        is_half(dtype) && !(name == attr::Wgmma::a_major.name && a->is(TypeKind::Reg));
     if (major == "mn" && !may_transpose) verifier.error("'{}' must be \"k\" for this operand", name);
   }
 }
@@ -181,9 +188,8 @@ void verify_mma_sync(Op* op, OpVerifier& verifier) {
 
 namespace {
 
-void verify_matrices(Op* op, OpVerifier& verifier, Type address, Type value) {
+void verify_matrices(int64_t count, OpVerifier& verifier, Type address, Type value) {
   expect_shared(verifier, "the address", address);
-  int64_t count = op->int_attr("count");
   if (count != 1 && count != 2 && count != 4) return verifier.error("'count' must be 1, 2 or 4, not {}", count);
   if (byte_size(value->dtype) != 2 || value->lanes != 2 * count) {
     verifier.error("{} matrices are {} 16-bit elements of each thread, not {}", count, 2 * count, value->text);
@@ -193,15 +199,16 @@ void verify_matrices(Op* op, OpVerifier& verifier, Type address, Type value) {
 }  // namespace
 
 void verify_ldmatrix(Op* op, OpVerifier& verifier) {
-  verify_matrices(op, verifier, type_of(op, 0), op->result()->type());
+  verify_matrices(op->attr(attr::Ldmatrix::count), verifier, type_of(op, 0), op->result()->type());
 }
 
 void verify_stmatrix(Op* op, OpVerifier& verifier) {
-  verify_matrices(op, verifier, op->in(in::Stmatrix::address)->type(), op->in(in::Stmatrix::value)->type());
+  verify_matrices(op->attr(attr::Stmatrix::count), verifier, op->in(in::Stmatrix::address)->type(),
+                  op->in(in::Stmatrix::value)->type());
 }
 
 void verify_set_max_registers(Op* op, OpVerifier& verifier) {
-  int64_t count = op->int_attr("count");
+  int64_t count = op->attr(attr::SetMaxRegisters::count);
   if (count < 24 || count > 256 || count % 8) {
     verifier.error("'count' must be a multiple of 8 from 24 to 256, not {}", count);
   }

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "ir/core/common_attributes.h"
 #include "ir/target/verify.h"
 #include "ir/text/verifier.h"
 
@@ -27,14 +28,12 @@ void expect_in_memory(OpVerifier& verifier, Type type) {
 }
 
 void expect_alignment(Op* op, OpVerifier& verifier) {
-  Attr align = op->attr("align");
-  if (!align) return;
-  bool power = align->integer > 0 && align->integer <= 4096 && std::has_single_bit(uint64_t(align->integer));
-  if (!power) verifier.error("'align' must be a power of two up to 4096, not {}", align->integer);
+  int64_t align = op->attr(common::Access::align).value_or(1);
+  bool power = align > 0 && align <= 4096 && std::has_single_bit(uint64_t(align));
+  if (!power) verifier.error("'align' must be a power of two up to 4096, not {}", align);
 }
 
-void expect_lane(Op* op, OpVerifier& verifier) {
-  int64_t lane = op->int_attr("lane");
+void expect_lane(Op* op, int64_t lane, OpVerifier& verifier) {
   int64_t lanes = type_of(op, 0)->lanes;
   if (lane < 0 || lane >= lanes) verifier.error("lane {} is not one of {}", lane, lanes);
 }
@@ -46,7 +45,7 @@ void verify_cond_branch(Op* op, OpVerifier& verifier) {
 
 void verify_constant(Op* op, OpVerifier& verifier) {
   DType dtype = op->result()->type()->dtype;
-  Attr value = op->attr("value");
+  Attr value = op->attr(attr::Constant::value);
   if (!is_float(dtype) && !value->is(AttrKind::Int)) {
     verifier.error("the value of a constant of {} must be an integer, not {}", to_string(dtype), value->text);
   }
@@ -78,7 +77,7 @@ void verify_mask(Op* op, OpVerifier& verifier) {
 }
 
 void verify_extract(Op* op, OpVerifier& verifier) {
-  expect_lane(op, verifier);
+  expect_lane(op, op->attr(attr::Extract::lane), verifier);
   Type result = op->result()->type();
   if (type_of(op, 0)->dtype != result->dtype) {
     verifier.error("the result must be {}, not {}", to_string(type_of(op, 0)->dtype), result->text);
@@ -86,7 +85,7 @@ void verify_extract(Op* op, OpVerifier& verifier) {
 }
 
 void verify_insert(Op* op, OpVerifier& verifier) {
-  expect_lane(op, verifier);
+  expect_lane(op, op->attr(attr::Insert::lane), verifier);
   expect_type(verifier, "the result", type_of(op, 0), op->result()->type());
   if (type_of(op, 1)->dtype != type_of(op, 0)->dtype) {
     verifier.error("the scalar must be {}, not {}", to_string(type_of(op, 0)->dtype), type_of(op, 1)->text);
@@ -97,14 +96,14 @@ void verify_shuffle(Op* op, OpVerifier& verifier) {
   Type a = type_of(op, 0);
   Type result = op->result()->type();
   expect_type(verifier, "operand 1", a, type_of(op, 1));
-  Attr lanes = op->attr("lanes");
-  if (result->dtype != a->dtype || result->lanes != int64_t(lanes->elements.size())) {
-    verifier.error("the result must be reg<{} x {}>, not {}", to_string(a->dtype), lanes->elements.size(),
+  AttrList lanes = op->attr(attr::Shuffle::lanes);
+  if (result->dtype != a->dtype || result->lanes != int64_t(lanes.size())) {
+    verifier.error("the result must be reg<{} x {}>, not {}", to_string(a->dtype), lanes.size(),
                    result->text);
   }
-  for (Attr lane : lanes->elements) {
-    bool known = lane->is(AttrKind::Int) && lane->integer >= 0 && lane->integer < 2 * a->lanes;
-    if (!known) verifier.error("lane {} is not one of the {} of both operands", lane->text, 2 * a->lanes);
+  for (int64_t lane : lanes) {
+    if (lane >= 0 && lane < 2 * a->lanes) continue;
+    verifier.error("lane {} is not one of the {} of both operands", lane, 2 * a->lanes);
   }
 }
 
@@ -176,7 +175,7 @@ void verify_store_masked(Op* op, OpVerifier& verifier) {
 }
 
 void verify_prefetch(Op* op, OpVerifier& verifier) {
-  int64_t locality = op->int_attr("locality");
+  int64_t locality = op->attr(attr::Prefetch::locality);
   if (locality < 0 || locality > 3) verifier.error("'locality' must be 0 to 3, not {}", locality);
 }
 
@@ -189,16 +188,18 @@ void verify_dot_bf16(Op* op, OpVerifier& verifier) {
   expect_type(verifier, "the result", sums, op->result()->type());
 }
 
-void expect_tile(Op* op, OpVerifier& verifier, std::string_view name) {
-  int64_t tile = op->int_attr(name);
-  if (tile < 0 || tile > 7) verifier.error("'{}' must be one of the tiles 0 to 7, not {}", name, tile);
+void expect_tile(Op* op, OpVerifier& verifier, AttrKey<AttrType::Int, Arity::One> key) {
+  int64_t tile = op->attr(key);
+  if (tile < 0 || tile > 7)
+    verifier.error("'{}' must be one of the tiles 0 to 7, not {}", key.name, tile);
 }
 
-void verify_tile(Op* op, OpVerifier& verifier) { expect_tile(op, verifier, "tile"); }
+void verify_tile(Op* op, OpVerifier& verifier) { expect_tile(op, verifier, attr::TileZero::tile); }
 
 void verify_tile_dot(Op* op, OpVerifier& verifier) {
-  for (std::string_view name : {"tile", "a", "b"}) expect_tile(op, verifier, name);
-  int64_t tile = op->int_attr("tile"), a = op->int_attr("a"), b = op->int_attr("b");
+  using Dot = attr::TileDotBf16;
+  for (auto key : {Dot::tile, Dot::a, Dot::b}) expect_tile(op, verifier, key);
+  int64_t tile = op->attr(Dot::tile), a = op->attr(Dot::a), b = op->attr(Dot::b);
   if (tile == a || tile == b || a == b) verifier.error("tiles {}, {} and {} are not three", tile, a, b);
 }
 

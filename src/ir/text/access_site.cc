@@ -1,5 +1,6 @@
 #include "ir/text/access_site.h"
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
 #include "ir/text/verifier.h"
 
@@ -22,10 +23,10 @@ std::optional<AccessSite> read_site(Attr attr) {
 }
 
 void verify_checks(Op* op, size_t parameters, OpVerifier& verifier) {
-  Attr checks = op->attr("checks");
-  if (!checks) return;
-  if (checks->elements.empty()) verifier.error("'checks' lists no access");
-  for (Attr site : checks->elements) {
+  if (!op->has(common::Kernel::checks)) return;
+  const std::vector<Attr>& checks = op->attr(common::Kernel::checks);
+  if (checks.empty()) verifier.error("'checks' lists no access");
+  for (Attr site : checks) {
     std::optional<AccessSite> read = read_site(site);
     if (!read) {
       verifier.error("each of 'checks' is {{access, parameter, source}}, not {}", site->text);

@@ -8,6 +8,8 @@
 #include <limits>
 #include <map>
 
+#include "ir/core/common_attributes.h"
+#include "ir/text/attribute_text.h"
 #include "ir/text/printer.h"
 #include "ir/text/text_cursor.h"
 #include "ir/text/verifier.h"
@@ -144,7 +146,7 @@ class ModuleParser {
     if (next_is_attribute()) {
       std::vector<NamedAttr> entries;
       if (!attributes_.entries(entries) || !text_.expect("{")) return nullptr;
-      for (auto& [key, value] : entries) module_->set_attr(key, value);
+      for (auto& [key, value] : entries) AttributeText::set(*module_, key, value);
     }
     while (!text_.take("}")) {
       values_.clear();
@@ -337,7 +339,7 @@ class ModuleParser {
     if (is_function) {
       std::optional<std::string_view> symbol = text_.sigil_word('@');
       if (!symbol) return text_.error("expected '@' and a symbol"), false;
-      state.attributes.push_back({"symbol", context_.symbol(*symbol)});
+      state.attributes.push_back(common::Function::symbol(context_, *symbol));
       return function(block, state);
     }
     if (!operands(state)) return false;
@@ -367,7 +369,8 @@ class ModuleParser {
     }
     std::vector<NamedAttr> entries;
     if (!attributes_.entries(entries)) return false;
-    for (auto& [key, value] : entries) state.attributes.push_back({context_.intern(key), value});
+    for (auto& [key, value] : entries)
+      state.attributes.push_back(AttributeText::make(context_.intern(key), value));
     return true;
   }
 
@@ -385,7 +388,7 @@ class ModuleParser {
     }
     OpState with_attributes;
     if (!attributes(with_attributes)) return false;
-    for (const OpAttr& a : with_attributes.attributes) op->set_attr(a.name, a.value);
+    for (const OpAttr& a : with_attributes.attributes) op->set(a);
     if (entry && (!text_.expect("{") || !body(op->region(), entry))) return false;
     Loc loc = op->loc();
     if (!location(loc)) return false;

@@ -1,9 +1,11 @@
 #include "ir/text/verifier.h"
 
+#include <algorithm>
 #include <set>
 
-#include "ir/core/dim_facts.h"
+#include "ir/core/common_attributes.h"
 #include "ir/core/dominance.h"
+#include "ir/text/attribute_text.h"
 #include "ir/text/printer.h"
 #include "support/diagnostic_rows.h"
 
@@ -27,6 +29,7 @@ class ModuleVerifier {
       : module_(module), diagnostics_(diagnostics) {}
 
   Status run() {
+    if (!check_module()) return failure;
     std::set<std::string_view> symbols;
     for (Op* op : *module_.body()) {
       OpVerifier verifier(op, diagnostics_);
@@ -41,6 +44,27 @@ class ModuleVerifier {
   }
 
  private:
+  bool check_module() {
+    bool holds = true;
+    for (const auto& [name, value] : module_.attributes()) {
+      auto is_it = [&](const common::Row& row) {
+        return row.group == "Module" && row.name == name;
+      };
+      auto row = std::ranges::find_if(common::rows(), is_it);
+      std::string problem;
+      if (row == common::rows().end()) {
+        problem = fmt::format("it has no attribute '{}'", name);
+      } else if (!fits(value, row->type)) {
+        problem = type_problem(name, row->type, value);
+      }
+      if (problem.empty()) continue;
+      Loc loc = module_.body()->empty() ? Loc{} : module_.body()->front()->loc();
+      diagnostics_.report(diag::ir_verify, loc, "module", problem);
+      holds = false;
+    }
+    return holds;
+  }
+
   /// Checks an op and all inside it; stops at the first op that breaks a rule.
   bool check(Op* op) {
     OpVerifier verifier(op, diagnostics_);
@@ -107,23 +131,29 @@ class ModuleVerifier {
     const OpInfo& info = op->info();
     for (const Slot& slot : info.slots) {
       if (slot.kind != SlotKind::Attribute) continue;
-      Attr value = op->attr(slot.name);
+      Attr value = AttributeText::find(op, slot.name);
       if (!value) {
         if (slot.arity == Arity::One) verifier.error("attribute '{}' is missing", slot.name);
         continue;
       }
-      bool int_will_do = slot.attr == AttrKind::Dim || slot.attr == AttrKind::Float;
-      bool size_as_int = int_will_do && value->is(AttrKind::Int);
-      if (!value->is(slot.attr) && !size_as_int) {
-        verifier.error("attribute '{}' must be of kind {}, not {}", slot.name, to_string(slot.attr),
-                       to_string(value->kind));
-      }
+      if (!fits(value, slot.attr)) verifier.error("{}", type_problem(slot.name, slot.attr, value));
     }
     for (const OpAttr& attribute : op->attributes()) {
       bool known = info.find_attribute(attribute.name) ||
-                   (attribute.name == "symbol" && info.has(Function));
+                   (attribute.name == common::Function::symbol.name && info.has(Function));
       if (!known) verifier.error("it has no attribute '{}'", attribute.name);
     }
+  }
+
+  /// Names the first element of a list that is not what the row says.
+  static std::string type_problem(std::string_view name, AttrType type, Attr value) {
+    AttrType element = element_type(type);
+    if (element == type || !value->is(AttrKind::Array)) {
+      return fmt::format("attribute '{}' must be {}, not {}", name, to_string(type), value->text);
+    }
+    auto bad =
+        std::ranges::find_if_not(value->elements, [&](Attr each) { return fits(each, element); });
+    return fmt::format("each of '{}' must be {}, not {}", name, to_string(element), (*bad)->text);
   }
 
   void check_blocks(Op* op, OpVerifier& verifier) {
@@ -201,14 +231,6 @@ bool same_shape(Type a, Type b) {
 }
 
 }  // namespace
-
-void verify_facts(Op* op, std::string_view attribute, OpVerifier& verifier) {
-  Attr list = op->attr(attribute);
-  for (Attr element : list ? list->elements : std::vector<Attr>()) {
-    if (read_fact(element)) continue;
-    verifier.error("each of '{}' compares two dims: {{left, relation, right}}, not {}", attribute, element->text);
-  }
-}
 
 bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype) {
   Type type = op->result()->type();

@@ -44,10 +44,6 @@ Status verify(Module& module, DiagnosticEngine& diagnostics);
 /// Reports a result whose dims or dtype are not these; true if they are.
 bool expect_result(Op* op, OpVerifier& verifier, const std::vector<Dim>& dims, DType dtype);
 
-/// Reports elements that are no facts (ir/core/dim_facts.h) in a list of facts, which may be
-/// missing.
-void verify_facts(Op* op, std::string_view attribute, OpVerifier& verifier);
-
 /// The rule shared by all elementwise rows: operand dtypes by class, one shape, the result's dtype.
 void verify_elementwise(Op* op, OpVerifier& verifier);
 

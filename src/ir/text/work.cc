@@ -1,5 +1,6 @@
 #include "ir/text/work.h"
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
 #include "ir/text/verifier.h"
 
@@ -44,10 +45,9 @@ std::optional<Work> read_work(Attr attr) {
 }
 
 void verify_work(Op* op, OpVerifier& verifier) {
-  if (op->has_attr("work") && !read_work(op->attr("work"))) {
-    verifier.error("'work' gives sizes: {{reads, writes, flops, dot_flops}}, not {}",
-                   op->attr("work")->text);
-  }
+  Attr work = op->attr(common::Kernel::work);
+  if (!work || read_work(work)) return;
+  verifier.error("'work' gives sizes: {{reads, writes, flops, dot_flops}}, not {}", work->text);
 }
 
 }  // namespace tessera

@@ -34,7 +34,7 @@ std::optional<std::vector<int>> axes_in_result(Op* op) {
   std::vector<int> axes(from->rank());
   std::iota(axes.begin(), axes.end(), 0);
   if (op->is(info(OpKind::Transpose))) {
-    std::vector<int64_t> perm = op->ints_attr("perm");
+    std::vector<int64_t> perm = op->attr(attr::Transpose::perm);
     for (size_t i = 0; i < perm.size(); ++i) axes[size_t(perm[i])] = int(i);
   }
   if (op->is(info(OpKind::Broadcast))) {

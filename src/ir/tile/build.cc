@@ -35,25 +35,25 @@ Known known_mul(Known x, Known y) {
 
 Value* index(Builder& builder, int64_t value) {
   return builder.value(info(OpKind::Constant), {}, index_type(builder),
-                       {{"value", builder.context().integer(value)}});
+                       {attr::Constant::value(builder.context(), value)});
 }
 
 Value* dim(Builder& builder, Dim value) {
   if (std::optional<int64_t> constant = value->constant()) return index(builder, *constant);
   return builder.value(info(OpKind::Dim), {}, index_type(builder),
-                       {{"value", builder.context().dim(value)}});
+                       {attr::Dim::value(builder.context(), value)});
 }
 
 Value* program_id(Builder& builder, int64_t axis) {
   return builder.value(info(OpKind::ProgramId), {}, index_type(builder),
-                       {{"axis", builder.context().integer(axis)}});
+                       {attr::ProgramId::axis(builder.context(), axis)});
 }
 
 std::optional<int64_t> known_index(Value* value) {
   Op* def = value->def();
   if (!def || !def->is(info(OpKind::Constant)) || value->type()->dtype != DType::I64)
     return std::nullopt;
-  Attr attr = def->attr("value");
+  Attr attr = def->attr(attr::Constant::value);
   return attr->is(AttrKind::Int) ? std::optional(attr->integer) : std::nullopt;
 }
 
@@ -95,7 +95,7 @@ Value* round_down(Builder& builder, Value* a, int64_t k) {
   if (a->def() && a->def()->is(info(OpKind::Dim))) {
     DimTable& dims = builder.context().dims();
     Dim size = dims.constant(k);
-    return dim(builder, dims.mul(dims.floordiv(a->def()->dim_attr("value"), size), size));
+    return dim(builder, dims.mul(dims.floordiv(a->def()->attr(attr::Dim::value), size), size));
   }
   return sub(builder, a, elementwise(builder, ElementwiseKind::Mod, {a, index(builder, k)}));
 }
@@ -117,7 +117,7 @@ Value* cast(Builder& builder, Value* a, DType dtype) {
 }
 
 Value* full(Builder& builder, Type type, Attr value) {
-  return builder.value(info(OpKind::Full), {}, type, {{"value", value}});
+  return builder.value(info(OpKind::Full), {}, type, {attr::Full::value(value)});
 }
 
 Value* broadcast(Builder& builder, Value* a, const std::vector<Dim>& dims) {
@@ -132,9 +132,9 @@ Value* reduce_keep(Builder& builder, Value* a, std::string_view kind, int64_t ax
   if (dims[size_t(axis)]->is_constant(1)) return a;
   dims[size_t(axis)] = context.dims().constant(1);
   return builder.value(info(OpKind::Reduce), {{a}, {}}, context.tile(dims, a->type()->dtype),
-                       {{"axis", context.integer(axis)},
-                        {"keep", context.boolean(true)},
-                        {"kind", context.string(kind)}});
+                       {attr::Reduce::axis(context, axis),
+                        attr::Reduce::keep(context, true),
+                        attr::Reduce::kind(context, kind)});
 }
 
 Value* merge(Builder& builder, Value* a, Value* b, const std::vector<Value*>& limits) {
@@ -152,7 +152,7 @@ Value* pair_rows(Builder& builder, Value* a) {
 
 Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c, bool sequential) {
   std::vector<OpAttr> attributes;
-  if (sequential) attributes.push_back({"sequential", builder.context().boolean(true)});
+  if (sequential) attributes.push_back(attr::DotPairs::sequential(builder.context(), true));
   return builder.value(info(OpKind::DotPairs), {{a}, {b}, {c}}, c->type(), std::move(attributes));
 }
 
@@ -180,7 +180,8 @@ ElementwiseKind reduction_op(std::string_view kind) {
 
 Value* load(Builder& builder, Value* memory, const std::vector<Value*>& offsets,
             const std::vector<Value*>& limits, Type result, Attr fill) {
-  return builder.value(info(OpKind::Load), {{memory}, offsets, limits}, result, {{"fill", fill}});
+  return builder.value(info(OpKind::Load), {{memory}, offsets, limits}, result,
+                       {attr::Load::fill(fill)});
 }
 
 void store(Builder& builder, Value* value, Value* memory, const std::vector<Value*>& offsets,
@@ -206,9 +207,8 @@ Op* for_loop(Builder& builder, Value* lo, Value* hi, Value* step, const std::vec
              int64_t unroll) {
   std::vector<Type> types;
   for (Value* init : inits) types.push_back(init->type());
-  Attr copies = unroll > 1 ? builder.context().integer(unroll) : nullptr;
-  Op* loop =
-      builder.op(info(OpKind::For), {{lo}, {hi}, {step}, inits}, types, {{"unroll", copies}});
+  Op* loop = builder.op(info(OpKind::For), {{lo}, {hi}, {step}, inits}, types);
+  if (unroll > 1) loop->set(attr::For::unroll, unroll);
   Block* body = loop->region(at::For::body)->add_block();
   body->add_arg(lo->type());
   for (Type type : types) body->add_arg(type);

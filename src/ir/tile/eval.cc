@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/eval_run.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
@@ -17,8 +18,8 @@ Status KernelRun::run(std::span<TensorValue* const> parameters) {
             "a kernel was run with the wrong number of tensors");
   if (!bind(body, parameters)) return failure;
   std::vector<int64_t> grid;
-  for (Attr extent : kernel_->attr("grid")->elements) grid.push_back(size(extent->dim));
-  if (kernel_->flag("persistent")) grid = {options_.workers};
+  for (tessera::Dim extent : kernel_->attr(attr::Kernel::grid)) grid.push_back(size(extent));
+  if (kernel_->attr(attr::Kernel::persistent)) grid = {options_.workers};
   for_each_index(grid, [&](const Position& program, size_t) {
     if (!failed_) run_program(program);
   });
@@ -48,7 +49,7 @@ std::vector<int64_t> KernelRun::sizes(const std::vector<Dim>& dims) {
 
 bool KernelRun::bind(Block* body, std::span<TensorValue* const> parameters) {
   op_ = kernel_;
-  size_t outputs = size_t(kernel_->int_attr("outputs"));
+  size_t outputs = size_t(kernel_->attr(attr::Kernel::outputs));
   buffers_.resize(parameters.size());
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     Type type = body->arg(i)->type();
@@ -69,16 +70,16 @@ bool KernelRun::bind(Block* body, std::span<TensorValue* const> parameters) {
 Element KernelRun::number(Op* op) {
   switch (kind_of(op)) {
     case OpKind::ProgramId:
-      return {.i = program_[size_t(op->int_attr("axis"))]};
+      return {.i = program_[size_t(op->attr(attr::ProgramId::axis))]};
     case OpKind::WorkerId:
       return {.i = program_[0]};
     case OpKind::WorkerCount:
       return {.i = options_.workers};
     case OpKind::Dim:
-      return {.i = size(op->dim_attr("value"))};
+      return {.i = size(op->attr(attr::Dim::value))};
     case OpKind::Constant:
     case OpKind::Full:
-      return element_of(op->attr("value"), op->result()->type()->dtype);
+      return element_of(op->attr(common::Constant::value), op->result()->type()->dtype);
     case OpKind::Extract:
     case OpKind::Splat:
       return at(op->operand(0)).elements[0];

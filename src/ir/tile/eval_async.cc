@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <cstring>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/eval_run.h"
 
 namespace tessera::tile {
 
 /// How many of the issued ones are complete when `pending` may be left.
 uint32_t KernelRun::waited(Op* op, uint32_t issued) {
-  return uint32_t(std::max<int64_t>(0, int64_t(issued) - op->int_attr("pending")));
+  return uint32_t(std::max<int64_t>(0, int64_t(issued) - op->attr(common::Wait::pending)));
 }
 
 void KernelRun::run_copy_async(Op* op) {

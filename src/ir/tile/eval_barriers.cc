@@ -10,7 +10,7 @@
 namespace tessera::tile {
 
 void KernelRun::run_barriers(Op* op) {
-  int64_t arrivals = op->int_attr("arrivals");
+  int64_t arrivals = op->attr(attr::Barriers::arrivals);
   AccessMade made = make_access(Stream::Plain, ++role_->order.own[Stream::Plain], true);
   std::vector<EvalBarrier>& all = barriers_.emplace_back();
   for (int64_t i = 0; i < *op->result()->type()->dims[0]->constant(); ++i)
@@ -52,7 +52,7 @@ void KernelRun::run_arrive(Op* op) {
   EvalBarrier& barrier = barrier_of(op->operand(0));
   if (kind_of(op) == OpKind::BarrierArrive)
     return arrive(barrier, order.warps, order.known_by_all(), 0);
-  arrive(barrier, 1, order.known_by_one(), op->int_attr("bytes"));
+  arrive(barrier, 1, order.known_by_one(), op->attr(attr::BarrierExpect::bytes));
 }
 
 /// True when the phase is complete; else the role waits, and the op is run again.
@@ -83,11 +83,11 @@ void KernelRun::run_channel(Op* op) {
     while (kind_of(owner) != OpKind::Role && kind_of(owner) != OpKind::Kernel)
       owner = owner->parent();
     releasing[owner] =
-        kind_of(owner) == OpKind::Role ? owner->int_attr("warps") : roles_[0].order.warps;
+        kind_of(owner) == OpKind::Role ? owner->attr(attr::Role::warps) : roles_[0].order.warps;
   }
   int64_t warps = 0;
   for (auto [owner, count] : releasing) warps += count;
-  for (int64_t i = 0; i < op->int_attr("stages"); ++i) {
+  for (int64_t i = 0; i < op->attr(attr::Channel::stages); ++i) {
     channel.full.push_back({op, i});
     channel.empty.push_back({op, i, {}, warps, warps});
   }
@@ -119,7 +119,7 @@ void KernelRun::run_acquire(Op* op) {
                     (full.phase + (full.missing == 0)) * iteration->channel->stages() + iteration->slot));
   }
   iteration->channel->acquired[role_->order.role] = iteration->number;
-  arrive(full, 1, role_->order.known_by_one(), op->int_attr("bytes"));
+  arrive(full, 1, role_->order.known_by_one(), op->attr(attr::ChannelAcquire::bytes));
 }
 
 void KernelRun::run_channel_wait(Op* op) {

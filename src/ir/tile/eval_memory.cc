@@ -65,9 +65,9 @@ void KernelRun::run_slot(Op* op) {
 void KernelRun::run_alloc(Op* op) {
   Type type = op->result()->type();
   size_t bytes = size_t(count_of(sizes(type->dims))) * byte_size(type->dtype), base = 0;
-  if (op->has_attr("offset")) {
-    size_t total = size_t(size(kernel_->dim_attr("scratch")));
-    base = size_t(size(op->dim_attr("offset")));
+  if (op->has(attr::Alloc::offset)) {
+    size_t total = size_t(size(kernel_->required(attr::Kernel::scratch)));
+    base = size_t(size(op->required(attr::Alloc::offset)));
     if (base % 64 != 0 || base + bytes > total) {
       return fail(
           fmt::format("{} bytes at {} are not aligned or outside of {}", bytes, base, total));
@@ -101,9 +101,9 @@ EvalMemory* KernelRun::new_shared(size_t bytes) {
 void KernelRun::run_alloc_shared(Op* op) {
   Type type = op->result()->type();
   size_t bytes = size_t(shared_bytes(type));
-  if (!op->has_attr("offset")) return window(op->result(), new_shared(bytes), 0, type);
-  int64_t total = kernel_->has_attr("shared") ? kernel_->int_attr("shared") : 0;
-  int64_t offset = op->int_attr("offset");
+  if (!op->has(attr::AllocShared::offset)) return window(op->result(), new_shared(bytes), 0, type);
+  int64_t total = kernel_->attr(attr::Kernel::shared).value_or(0);
+  int64_t offset = op->required(attr::AllocShared::offset);
   bool fits = offset >= 0 && offset <= total && int64_t(bytes) <= total - offset;
   if (!fits || offset % shared_alignment(type) != 0) {
     return fail(
@@ -166,7 +166,7 @@ std::vector<int64_t> KernelRun::shifted(const std::vector<Value*>& offsets,
 void KernelRun::run_load(Op* op) {
   EvalValue& window = at(op->in(in::Load::memory));
   DType dtype = op->result()->type()->dtype;
-  Attr fill = op->attr("fill");
+  Attr fill = op->attr(attr::Load::fill);
   Element past = fill              ? element_of(fill, dtype)
                  : is_float(dtype) ? Element{.f = 0}
                                    : Element{.i = 0};
@@ -240,7 +240,7 @@ void KernelRun::run_scatter(Op* op) {
     std::optional<size_t> byte = place_of(window, index, flat, dtype);
     if (!byte) return;
     Element element = value.elements[flat];
-    if (op->flag("add")) {
+    if (op->attr(attr::Scatter::add)) {
       Element there = load_element(dtype, window.memory->bytes + *byte);
       Element operands[] = {there, element};
       element = evaluate_elementwise(ElementwiseKind::Add, dtype, dtype, operands);

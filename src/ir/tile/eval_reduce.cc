@@ -115,18 +115,18 @@ class ThreadedReduction {
 void KernelRun::run_reduce(Op* op) {
   const EvalValue& a = at(op->in(in::Reduce::a));
   Type type = op->in(in::Reduce::a)->type();
-  size_t axis = size_t(op->int_attr("axis"));
+  size_t axis = size_t(op->attr(attr::Reduce::axis));
   Value* limit = op->in(in::Reduce::limit);
   int64_t extent = a.dims[axis];
   int64_t present = limit ? std::clamp<int64_t>(index(limit), 0, extent) : extent;
-  std::string_view kind = op->string_attr("kind");
+  std::string_view kind = op->attr(attr::Reduce::kind);
   Attr none = reduction_identity(kernel_->module()->context(), kind, type->dtype);
   Combination combine{reduction_op(kind), type->dtype, element_of(none, type->dtype)};
   EvalValue& result = make(op);
   if (!type->layout.empty()) {
     std::optional<Layout> layout = layout::parse_layout(type->layout);
     TSR_CHECK(layout, "the layout of a tile was not verified");
-    ThreadedReduction(*layout, int(axis), op->flag("keep"), combine)
+    ThreadedReduction(*layout, int(axis), op->attr(attr::Reduce::keep), combine)
         .run(a.elements, present, result.elements);
     return;
   }

@@ -38,7 +38,8 @@ void KernelRun::begin_program() {
   copies_ = 0;
   role_count_ = 0;
   EvalRole& program = roles_.emplace_back();
-  if (kernel_->has_attr("threads")) program.order.warps = kernel_->int_attr("threads") / warp_size;
+  if (std::optional<int64_t> threads = kernel_->attr(attr::Kernel::threads))
+    program.order.warps = *threads / warp_size;
   program.frames.push_back({kernel_, *kernel_->region()->front()->begin()});
 }
 
@@ -118,8 +119,8 @@ void KernelRun::step(EvalRole& role) {
 
 void KernelRun::run_role_op(Op* op) {
   EvalRole& program = roles_[0];
-  EvalRole role{std::string(op->string_attr("name")),
-                {uint16_t(++role_count_), op->int_attr("warps"), {}, {}}};
+  EvalRole role{std::string(op->attr(attr::Role::name)),
+                {uint16_t(++role_count_), op->attr(attr::Role::warps), {}, {}}};
   role.order.known = program.order.known_by_one();
   role.frames.push_back({op, *op->region()->front()->begin()});
   roles_.push_back(std::move(role));

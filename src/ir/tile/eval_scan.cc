@@ -80,14 +80,14 @@ class LineScan {
 void KernelRun::run_scan(Op* op) {
   const EvalValue a = at(op->in(in::Scan::a));
   Type type = op->in(in::Scan::a)->type();
-  size_t axis = size_t(op->int_attr("axis"));
+  size_t axis = size_t(op->attr(attr::Scan::axis));
   int64_t extent = a.dims[axis];
   Value* limit = op->in(in::Scan::limit);
   int64_t present = limit ? std::clamp<int64_t>(index(limit), 0, extent) : extent;
-  std::string_view kind = op->string_attr("kind");
+  std::string_view kind = op->attr(attr::Scan::kind);
   Element none = element_of(reduction_identity(kernel_->module()->context(), kind, type->dtype), type->dtype);
   std::vector<int64_t> counts = joined_groups(type, int(axis), extent);
-  LineScan scan(reduction_op(kind), type->dtype, op->flag("reverse"));
+  LineScan scan(reduction_op(kind), type->dtype, op->attr(attr::Scan::reverse));
   EvalValue& result = make(op, 0);
   EvalValue& total = make(op, 1);
   Value* before = op->in(in::Scan::before);
@@ -96,7 +96,8 @@ void KernelRun::run_scan(Op* op) {
     size_t first = (l / inner) * size_t(extent) * inner + l % inner;
     std::vector<Element> elements(static_cast<size_t>(extent), none);
     for (size_t i = 0; i < size_t(present); ++i) elements[i] = a.elements[first + i * inner];
-    std::vector<Element> line = op->flag("exclusive") ? std::vector<Element>(elements.size(), none) : elements;
+    std::vector<Element> line =
+        op->attr(attr::Scan::exclusive) ? std::vector<Element>(elements.size(), none) : elements;
     std::optional<Element> start;
     if (before) start = at(before).elements[l];
     total.elements[l] = scan.run(line, elements, counts, start).value_or(none);

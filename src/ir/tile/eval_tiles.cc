@@ -98,7 +98,7 @@ bool KernelRun::below(const std::vector<int64_t>& position, const std::vector<Va
 void KernelRun::run_iota(Op* op) {
   Value* start = op->in(in::Iota::start);
   int64_t first = start ? index(start) : 0;
-  size_t axis = size_t(op->int_attr("axis"));
+  size_t axis = size_t(op->attr(attr::Iota::axis));
   EvalValue& result = make(op);
   for_each_index(result.dims, [&](const std::vector<int64_t>& position, size_t flat) {
     Element from{.i = first + position[axis]};
@@ -118,7 +118,7 @@ void KernelRun::run_broadcast(Op* op) {
 void KernelRun::run_transpose(Op* op) {
   EvalValue& result = make(op);
   EvalValue& a = at(op->operand(0));
-  std::vector<int64_t> perm = op->ints_attr("perm");
+  std::vector<int64_t> perm = op->attr(attr::Transpose::perm);
   std::vector<int64_t> source(perm.size());
   for_each_index(result.dims, [&](const std::vector<int64_t>& position, size_t flat) {
     for (size_t i = 0; i < perm.size(); ++i) source[size_t(perm[i])] = position[i];
@@ -138,7 +138,7 @@ void KernelRun::run_merge(Op* op) {
 void KernelRun::run_slice(Op* op) {
   EvalValue& result = make(op);
   const EvalValue& a = at(op->operand(0));
-  Position offsets = op->ints_attr("offsets"), source(offsets.size());
+  Position offsets = op->attr(attr::Slice::offsets), source(offsets.size());
   for_each_index(result.dims, [&](const Position& position, size_t flat) {
     size_t from = 0;
     for (size_t i = 0; i < offsets.size(); ++i)
@@ -193,7 +193,7 @@ void KernelRun::run_dot_pairs(Op* op) {
   const EvalValue &a = at(op->in(in::DotPairs::a)), &b = at(op->in(in::DotPairs::b));
   EvalValue& result = make(op);
   result.elements = at(op->in(in::DotPairs::c)).elements;
-  bool sequential = op->flag("sequential");
+  bool sequential = op->attr(attr::DotPairs::sequential);
   size_t columns = size_t(result.dims[1]), pairs = size_t(b.dims[0]);
   for (size_t e = 0; e < result.elements.size(); ++e) {
     auto add_product = [&](size_t k, Element sum) {

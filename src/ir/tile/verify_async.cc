@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 
@@ -31,7 +32,7 @@ bool is_constant_size(Type type) {
 constexpr int64_t max_announced = (1 << 20) - 1;
 
 void expect_bytes(Op* op, OpVerifier& verifier, int64_t least) {
-  int64_t bytes = op->int_attr("bytes");
+  int64_t bytes = op->attr(common::Announce::bytes);
   if (bytes >= least && bytes <= max_announced) return;
   verifier.error("a barrier counts {} to {} bytes, not {}", least, max_announced, bytes);
 }
@@ -103,8 +104,8 @@ void check_copy(OpVerifier& verifier, Type shared, Type global, size_t offsets, 
 }  // namespace
 
 void verify_role(Op* op, OpVerifier& verifier) {
-  if (op->has_attr("registers")) {
-    int64_t registers = op->int_attr("registers");
+  if (op->has(attr::Role::registers)) {
+    int64_t registers = op->required(attr::Role::registers);
     bool fits = registers >= 24 && registers <= 240 && registers % 8 == 0;
     if (!fits)
       verifier.error("the registers of a role are a multiple of 8 from 24 to 240, not {}",
@@ -146,7 +147,7 @@ void verify_store_async(Op* op, OpVerifier& verifier) {
 }
 
 void verify_channel(Op* op, OpVerifier& verifier) {
-  int64_t stages = op->int_attr("stages");
+  int64_t stages = op->attr(attr::Channel::stages);
   if (stages < 1 || stages > 64) verifier.error("a channel has 1 to 64 stages, not {}", stages);
   for (Value* ring : op->ins(in::Channel::rings)) {
     Type type = ring->type();
@@ -164,7 +165,7 @@ void verify_channel(Op* op, OpVerifier& verifier) {
 
 void verify_channel_op(Op* op, OpVerifier& verifier) {
   if (!is_def(op->operand(0), OpKind::Channel)) return verifier.error("it takes a tile.channel");
-  if (op->has_attr("bytes")) expect_bytes(op, verifier, 1);
+  if (op->has(attr::ChannelAcquire::bytes)) expect_bytes(op, verifier, 1);
 }
 
 void verify_barriers(Op* op, OpVerifier& verifier) {
@@ -173,16 +174,17 @@ void verify_barriers(Op* op, OpVerifier& verifier) {
   if (type->dtype != DType::U64 || type->rank() != 1) {
     verifier.error("the result must be view<n, u64> in shared space, not {}", type->text);
   }
-  if (op->int_attr("arrivals") < 1) verifier.error("a barrier waits for at least one arrival");
+  if (op->attr(attr::Barriers::arrivals) < 1)
+    verifier.error("a barrier waits for at least one arrival");
 }
 
 void verify_barrier_op(Op* op, OpVerifier& verifier) {
   expect_barrier(verifier, op->operand(0));
-  if (op->has_attr("bytes")) expect_bytes(op, verifier, 0);
+  if (op->has(attr::BarrierExpect::bytes)) expect_bytes(op, verifier, 0);
 }
 
 void verify_pending(Op* op, OpVerifier& verifier) {
-  if (op->int_attr("pending") < 0) verifier.error("'pending' is 0 or more");
+  if (op->attr(common::Wait::pending) < 0) verifier.error("'pending' is 0 or more");
 }
 
 void verify_mma(Op* op, OpVerifier& verifier) {

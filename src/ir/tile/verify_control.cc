@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/text/access_site.h"
 #include "ir/text/symbols.h"
 #include "ir/text/work.h"
@@ -9,10 +10,6 @@
 namespace tessera::tile {
 
 namespace {
-
-bool is_size(Attr value) {
-  return value->is(AttrKind::Dim) || value->is(AttrKind::Int);
-}
 
 /// Checks that a region ends by yielding values of the results' types.
 void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
@@ -36,9 +33,7 @@ void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
 
 /// Whether the module says of itself that layouts are assigned.
 bool has_layouts(const Module& module) {
-  Attr properties = module.attr("properties");
-  auto is_it = [](Attr each) { return each->string == "layouts-assigned"; };
-  return properties && std::ranges::any_of(properties->elements, is_it);
+  return std::ranges::count(module.attr(common::Module::properties), "layouts-assigned");
 }
 
 }  // namespace
@@ -47,7 +42,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   if (op->region()->empty()) return verifier.error("it has no body");
   Block* body = op->region()->front();
   if (body->next()) return verifier.error("its body has more than one block");
-  int64_t outputs = op->int_attr("outputs");
+  int64_t outputs = op->attr(attr::Kernel::outputs);
   if (outputs < 0 || outputs > int64_t(body->arg_count())) {
     verifier.error("it has {} parameters, of which {} cannot be results", body->arg_count(),
                    outputs);
@@ -56,15 +51,11 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     Type type = body->arg(i)->type();
     if (!type->is(TypeKind::Tensor)) verifier.error("parameter {} is no tensor: {}", i, type->text);
   }
-  for (Attr extent : op->attr("grid")->elements) {
-    if (!is_size(extent)) verifier.error("the grid's extent '{}' is no size", extent->text);
-  }
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
-  verify_facts(op, "assume", verifier);
   verify_work(op, verifier);
   verify_checks(op, body->arg_count(), verifier);
   if (!verifier.failed()) verify_free_dims(op, verifier);
-  if (!op->has_attr("threads") && has_layouts(*op->module())) {
+  if (!op->has(attr::Kernel::threads) && has_layouts(*op->module())) {
     verifier.error("layouts are assigned to threads, and 'threads' is missing");
   }
   if (!verifier.failed()) verify_threads(op, verifier);
@@ -86,13 +77,15 @@ Op* kernel_of(Op* op, OpVerifier& verifier) {
 void verify_program_id(Op* op, OpVerifier& verifier) {
   Op* kernel = kernel_of(op, verifier);
   if (!kernel) return;
-  if (kernel->flag("persistent")) return verifier.error("a persistent kernel has workers");
-  expect_axis(op, verifier, kernel->attr("grid")->elements.size());
+  if (kernel->attr(attr::Kernel::persistent))
+    return verifier.error("a persistent kernel has workers");
+  expect_axis(op, verifier, kernel->attr(attr::Kernel::grid).size());
 }
 
 void verify_worker(Op* op, OpVerifier& verifier) {
   Op* kernel = kernel_of(op, verifier);
-  if (kernel && !kernel->flag("persistent")) verifier.error("the kernel is not persistent");
+  if (kernel && !kernel->attr(attr::Kernel::persistent))
+    verifier.error("the kernel is not persistent");
 }
 
 void verify_for(Op* op, OpVerifier& verifier) {
@@ -113,8 +106,8 @@ void verify_for(Op* op, OpVerifier& verifier) {
                      body->arg(i + 1)->type()->text);
     }
   }
-  if (op->has_attr("unroll") && op->int_attr("unroll") < 1) {
-    verifier.error("it cannot be unrolled {} times", op->int_attr("unroll"));
+  if (op->attr(attr::For::unroll).value_or(1) < 1) {
+    verifier.error("it cannot be unrolled {} times", op->required(attr::For::unroll));
   }
   if (!verifier.failed()) check_yield(op, at::For::body, verifier);
 }

@@ -47,7 +47,8 @@ class LayoutVerifier {
     const layout::Layout *from = layout_of(source), *to = layout_of(op->result());
     if (!from || !to) return;
     layout::Point start{};
-    if (op->is(info(OpKind::Slice))) std::ranges::copy(op->ints_attr("offsets"), start.begin());
+    if (op->is(info(OpKind::Slice)))
+      std::ranges::copy(op->attr(attr::Slice::offsets), start.begin());
     if (layout::register_map(*from, *to, axes, start)) return;
     error(op, "threads hold other elements of {} than of {}", source->type()->text,
           op->result()->type()->text);
@@ -63,13 +64,15 @@ class LayoutVerifier {
     const layout::Layout* from = layout_of(op->in(in::Reduce::a));
     if (!from) return;
     expect(op, op->result(),
-           layout::plan_reduction(*from, int(op->int_attr("axis")), op->flag("keep")).result);
+           layout::plan_reduction(*from, int(op->attr(attr::Reduce::axis)),
+                                  op->attr(attr::Reduce::keep))
+               .result);
   }
 
   void check_scan(Op* op) {
     const layout::Layout* from = layout_of(op->in(in::Scan::a));
     if (!from) return;
-    std::optional<layout::Scan> plan = layout::plan_scan(*from, int(op->int_attr("axis")));
+    std::optional<layout::Scan> plan = layout::plan_scan(*from, int(op->attr(attr::Scan::axis)));
     if (!plan) return error(op, "no scan runs along the axis of {}", op->operand(0)->type()->text);
     expect(op, op->in(in::Scan::before), plan->total);
     expect(op, op->result(0), *from);

@@ -96,7 +96,7 @@ void verify_scatter(Op* op, OpVerifier& verifier) {
   Type value = op->in(in::Scatter::value)->type();
   check_coordinates(verifier, op->in(in::Scatter::memory)->type(), value, op->ins(in::Scatter::index));
   expect_limits(verifier, op->slot_size(in::Scatter::limits), value->rank());
-  bool adds = op->flag("add") && value->dtype == DType::Bool;
+  bool adds = op->attr(attr::Scatter::add) && value->dtype == DType::Bool;
   if (adds) verifier.error("it does not add bool");
 }
 

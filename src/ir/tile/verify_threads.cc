@@ -37,8 +37,8 @@ class ThreadVerifier {
   ThreadVerifier(Op* kernel, OpVerifier& verifier) : kernel_(kernel), verifier_(verifier) {}
 
   void run() {
-    if (kernel_->has_attr("threads")) check_threads();
-    int64_t shared = kernel_->has_attr("shared") ? kernel_->int_attr("shared") : 0;
+    if (kernel_->has(attr::Kernel::threads)) check_threads();
+    int64_t shared = kernel_->attr(attr::Kernel::shared).value_or(0);
     if (shared < 0 || shared > max_shared) {
       verifier_.error("shared memory of 0 to {} bytes, not {}", max_shared, shared);
     }
@@ -67,7 +67,7 @@ class ThreadVerifier {
   }
 
   void check_threads() {
-    int64_t threads = kernel_->int_attr("threads");
+    int64_t threads = kernel_->required(attr::Kernel::threads);
     if (threads < warp_size || threads > max_threads || threads % warp_size != 0) {
       return verifier_.error("the threads of a program are a multiple of {} up to {}, not {}",
                              warp_size, max_threads, threads);
@@ -78,11 +78,11 @@ class ThreadVerifier {
   /// Roles between two barriers have warps of their own. The role's other rules are not yet checked
   /// here.
   void check_role(Op* op) {
-    auto number = [&](std::string_view name) {
-      Attr value = op->attr(name);
+    auto number = [&](AttrKey<AttrType::Int, Arity::One> key) {
+      Attr value = op->node(key);
       return value && value->is(AttrKind::Int) ? value->integer : -1;
     };
-    Role role{number("first"), number("warps")};
+    Role role{number(attr::Role::first), number(attr::Role::warps)};
     int64_t warps = all_warps_ ? all_warps_ : max_threads / warp_size;
     bool fits = role.first >= 0 && role.warps >= 1 && role.first < warps &&
                 role.warps <= warps - role.first;

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <optional>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 
 namespace tessera::tile {
 
 bool expect_axis(Op* op, OpVerifier& verifier, size_t rank) {
-  int64_t axis = op->int_attr("axis");
+  int64_t axis = op->attr(common::Along::axis);
   if (axis >= 0 && axis < int64_t(rank)) return true;
   verifier.error("axis {} is outside rank {}", axis, rank);
   return false;
@@ -31,7 +32,7 @@ void verify_convert_layout(Op* op, OpVerifier& verifier) {
 
 void verify_slice(Op* op, OpVerifier& verifier) {
   Type a = op->operand(0)->type(), result = op->result()->type();
-  std::vector<int64_t> offsets = op->ints_attr("offsets");
+  std::vector<int64_t> offsets = op->attr(attr::Slice::offsets);
   if (offsets.size() != a->rank() || result->rank() != a->rank()) {
     return verifier.error("it has {} offsets from {} to {}", offsets.size(), a->text, result->text);
   }
@@ -98,7 +99,7 @@ bool is_reduction(std::string_view kind) {
 
 /// A kind of reduction along an axis of a tile that has numbers.
 bool expect_reduction(Op* op, OpVerifier& verifier, Type a) {
-  std::string_view kind = op->string_attr("kind");
+  std::string_view kind = op->attr(common::Along::kind);
   if (!is_reduction(kind)) return verifier.error("kind must be sum, prod, max or min, not '{}'", kind), false;
   if (a->dtype == DType::Bool) return verifier.error("it does not take bool"), false;
   return expect_axis(op, verifier, a->rank());
@@ -124,15 +125,13 @@ void verify_reshape(Op* op, OpVerifier& verifier) {
 
 void verify_transpose(Op* op, OpVerifier& verifier) {
   Type a = op->operand(0)->type();
-  Attr attr = op->attr("perm");
-  bool ints = std::all_of(attr->elements.begin(), attr->elements.end(),
-                          [](Attr element) { return element->is(AttrKind::Int); });
-  if (!ints || !is_permutation(op->ints_attr("perm"), a->rank())) {
+  std::vector<int64_t> perm = op->attr(attr::Transpose::perm);
+  if (!is_permutation(perm, a->rank())) {
     return verifier.error("'perm' must list each axis of rank {} once, not {}", a->rank(),
-                          attr->text);
+                          op->node(attr::Transpose::perm)->text);
   }
   std::vector<Dim> dims;
-  for (int64_t p : op->ints_attr("perm")) dims.push_back(a->dims[size_t(p)]);
+  for (int64_t p : perm) dims.push_back(a->dims[size_t(p)]);
   expect_result(op, verifier, dims, a->dtype);
 }
 
@@ -140,8 +139,8 @@ void verify_reduce(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Reduce::a)->type();
   if (!expect_reduction(op, verifier, a)) return;
   std::vector<Dim> dims = a->dims;
-  auto axis = dims.begin() + op->int_attr("axis");
-  if (op->flag("keep")) {
+  auto axis = dims.begin() + op->attr(attr::Reduce::axis);
+  if (op->attr(attr::Reduce::keep)) {
     *axis = op->module()->context().dims().constant(1);
   } else {
     dims.erase(axis);
@@ -153,7 +152,7 @@ void verify_scan(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Scan::a)->type();
   if (!expect_reduction(op, verifier, a)) return;
   std::vector<Dim> dims = a->dims;
-  dims[size_t(op->int_attr("axis"))] = op->module()->context().dims().constant(1);
+  dims[size_t(op->attr(attr::Scan::axis))] = op->module()->context().dims().constant(1);
   auto expect = [&](Value* value, const std::vector<Dim>& wanted, std::string_view what) {
     if (value->type()->dims == wanted && value->type()->dtype == a->dtype) return;
     verifier.error("{} is {}, not {} of {}", what, value->type()->text, to_text(wanted), to_string(a->dtype));

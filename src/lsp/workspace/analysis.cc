@@ -153,7 +153,7 @@ class DiagnosticCollector {
 /// Adds the sizes and guards of the entries from `first` on.
 void add_entries(Op* first, DeclarationResult& result) {
   for (Op* function = first; function; function = function->next()) {
-    bool is_entry = function->string_attr("role") == "entry";
+    bool is_entry = function->attr(graph::attr::Func::role) == "entry";
     if (is_entry) result.entries.push_back({function->loc(), api::validate_shapes(function, {})});
   }
 }

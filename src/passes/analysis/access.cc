@@ -19,7 +19,7 @@ Access access_broadcast(DimTable& table, Op* view, const Access& operand) {
 
 Access access_transpose(Op* view, const Access& operand) {
   Access access{{}, {}, operand.offset};
-  for (int64_t axis : view->ints_attr("perm")) {
+  for (int64_t axis : view->attr(graph::attr::Transpose::perm)) {
     access.dims.push_back(operand.dims[size_t(axis)]);
     access.strides.push_back(operand.strides[size_t(axis)]);
   }
@@ -28,11 +28,11 @@ Access access_transpose(Op* view, const Access& operand) {
 
 Access access_slice(DimTable& table, Op* view, const Access& operand) {
   Access access{view->result()->type()->dims, {}, operand.offset};
-  std::vector<Dim> starts = view->dims_attr("starts");
-  std::vector<Dim> steps = view->dims_attr("steps");
+  std::vector<Dim> starts = view->attr(graph::attr::Slice::starts);
+  std::vector<int64_t> steps = view->attr(graph::attr::Slice::steps);
   for (size_t i = 0; i < starts.size(); ++i) {
     access.offset = table.add(access.offset, table.mul(starts[i], operand.strides[i]));
-    Dim stride = table.mul(steps[i], operand.strides[i]);
+    Dim stride = table.mul(table.constant(steps[i]), operand.strides[i]);
     access.strides.push_back(access.dims[i]->is_constant(1) ? table.constant(0) : stride);
   }
   return access;
@@ -40,13 +40,13 @@ Access access_slice(DimTable& table, Op* view, const Access& operand) {
 
 Access access_windows(DimTable& table, Op* view, const Access& operand) {
   Access access{view->result()->type()->dims, operand.strides, operand.offset};
-  size_t axis = size_t(view->int_attr("axis"));
-  auto stride = [&](Dim extent, std::string_view by) {
-    Dim step = table.constant(view->int_attr(by));
-    return extent->is_constant(1) ? table.constant(0) : table.mul(operand.strides[axis], step);
+  size_t axis = size_t(view->attr(graph::attr::Windows::axis));
+  auto stride = [&](Dim extent, int64_t by) {
+    return extent->is_constant(1) ? table.constant(0)
+                                  : table.mul(operand.strides[axis], table.constant(by));
   };
-  access.strides.push_back(stride(access.dims.back(), "dilation"));
-  access.strides[axis] = stride(access.dims[axis], "step");
+  access.strides.push_back(stride(access.dims.back(), view->attr(graph::attr::Windows::dilation)));
+  access.strides[axis] = stride(access.dims[axis], view->attr(graph::attr::Windows::step));
   return access;
 }
 

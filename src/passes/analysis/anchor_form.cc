@@ -50,7 +50,7 @@ std::vector<int64_t> swap_last(size_t rank) {
 /// of the kernel's meaning.
 void set_accumulator(Op* op, AnchorForm& form) {
   Context& context = op->module()->context();
-  DType accum = op->dtype_attr("accum");
+  DType accum = op->attr(graph::attr::Gemm::accum);
   form.arguments["total"] = context.dtype(accum);
   if (!is_float(accum) || dtype_info(accum).bits != 16) return;
   form.kernel += "_rounded";
@@ -64,11 +64,11 @@ AnchorForm gemm_form(Op* op) {
   const std::vector<Dim>& result = op->result()->type()->dims;
   AnchorForm form;
   form.transposed.resize(2);
-  if (op->flag("transpose_a")) {
+  if (op->attr(graph::attr::Gemm::transpose_a)) {
     form.transposed[0] = swap_last(a.size());
     std::swap(a[a.size() - 1], a[a.size() - 2]);
   }
-  if (op->flag("transpose_b")) {
+  if (op->attr(graph::attr::Gemm::transpose_b)) {
     form.transposed[1] = swap_last(b.size());
     std::swap(b[b.size() - 1], b[b.size() - 2]);
   }
@@ -101,7 +101,7 @@ AnchorForm row_form(Op* op, std::string kernel) {
 AnchorForm rmsnorm_form(Op* op) {
   AnchorForm form = row_form(op, op->operand_count() == 2 ? "rmsnorm" : "rmsnorm_safe");
   if (op->operand_count() == 2) form.operands.push_back(as_vector(op, op->operand(1)));
-  form.arguments["eps"] = op->attr("eps");
+  form.arguments["eps"] = op->node(graph::attr::Rmsnorm::eps);
   return form;
 }
 
@@ -123,7 +123,7 @@ AnchorForm cross_entropy_form(Op* op) {
 AnchorForm attention_form(Op* op) {
   AnchorForm form;
   form.kernel = "flash_attention_2";
-  if (op->has_attr("dropout")) form.kernel += "_dropout";
+  if (op->has(graph::attr::FlashAttention::dropout)) form.kernel += "_dropout";
   if (op->result_count() == 2) form.kernel += "_lse";
   for (unsigned slot = 0; slot < op->slot_count(); ++slot) {
     for (Value* operand : op->ins(slot)) {
@@ -134,15 +134,22 @@ AnchorForm attention_form(Op* op) {
   for (unsigned i = 0; i < op->result_count(); ++i)
     form.results.push_back(op->result(i)->type()->dims);
   form.result_axes = {0, 1, 2, 3};
-  for (const char* name : {"causal", "rolling", "window", "scale", "dropout", "stream"}) {
-    if (Attr value = op->attr(name)) form.arguments[name] = value;
-  }
+  auto pass = [&](auto key) {
+    if (Attr value = op->node(key)) form.arguments[std::string(key.name)] = value;
+  };
+  using graph::attr::FlashAttention;
+  pass(FlashAttention::causal);
+  pass(FlashAttention::rolling);
+  pass(FlashAttention::window);
+  pass(FlashAttention::scale);
+  pass(FlashAttention::dropout);
+  pass(FlashAttention::stream);
   return form;
 }
 
 AnchorForm call_form(Op* op) {
   AnchorForm form;
-  form.kernel = op->string_attr("kernel");
+  form.kernel = op->attr(graph::attr::KernelCall::kernel);
   for (unsigned i = 0; i < op->operand_count(); ++i)
     form.operands.push_back(op->operand(i)->type()->dims);
   for (unsigned i = 0; i < op->result_count(); ++i)
@@ -150,13 +157,14 @@ AnchorForm call_form(Op* op) {
   if (op->result_count() != 0) {
     for (size_t i = 0; i < op->result(0)->type()->rank(); ++i) form.result_axes.push_back(int(i));
   }
-  if (op->has_attr("parameters")) {
-    for (int64_t number : op->ints_attr("parameters")) form.parameters.push_back(size_t(number));
+  if (op->has(graph::attr::KernelCall::parameters)) {
+    for (int64_t number : op->attr(graph::attr::KernelCall::parameters))
+      form.parameters.push_back(size_t(number));
   }
-  if (Attr arguments = op->attr("arguments")) {
+  if (Attr arguments = op->attr(graph::attr::KernelCall::arguments)) {
     for (const auto& [name, value] : arguments->entries) form.arguments[name] = value;
   }
-  if (Attr sizes = op->attr("sizes")) {
+  if (Attr sizes = op->attr(graph::attr::KernelCall::sizes)) {
     for (const auto& [name, value] : sizes->entries) form.sizes[name] = value->dim;
   }
   form.strided = false;
@@ -226,7 +234,8 @@ std::optional<AnchorForm> window_matmul_form(Op* gemm, Op* windows, const Access
   const std::vector<Dim>& b = gemm->in(graph::in::Gemm::b)->type()->dims;
   DType dtype = gemm->in(graph::in::Gemm::a)->type()->dtype;
   size_t lead = rows.size() - 1, rank = access.dims.size();
-  bool fits = b.size() == 2 && !gemm->flag("transpose_a") && !gemm->flag("transpose_b") && rank > lead &&
+  bool fits = b.size() == 2 && !gemm->attr(graph::attr::Gemm::transpose_a) &&
+              !gemm->attr(graph::attr::Gemm::transpose_b) && rank > lead &&
               std::equal(rows.begin(), rows.begin() + long(lead), access.dims.begin());
   if (!fits || (dtype != DType::F32 && dtype != DType::F64)) return std::nullopt;
   std::vector<size_t> run_of(rank);

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/dim_facts.h"
 #include "ir/tile/build.h"
 
@@ -31,7 +32,7 @@ std::string product_text(const DimTerm& term) {
 }  // namespace
 
 Divisibility::Divisibility(Op* kernel) {
-  for (const DimMultiple& known : multiples(read_facts(kernel->attr("assume")))) {
+  for (const DimMultiple& known : multiples(read_facts(kernel->attr(common::Kernel::assume)))) {
     std::optional<int64_t> by = known.by->constant();
     if (!by || known.of->terms.size() != 1) continue;
     const DimTerm& term = known.of->terms[0];
@@ -84,7 +85,7 @@ int64_t Divisibility::compute(Value* index) {
     return std::gcd(of(loop->in(tile::in::For::lo)), of(loop->in(tile::in::For::step)));
   }
   if (std::optional<int64_t> known = tile::known_index(index)) return std::abs(*known);
-  if (def->is(tile::info(OpKind::Dim))) return of(def->dim_attr("value"));
+  if (def->is(tile::info(OpKind::Dim))) return of(def->attr(common::Size::value));
   switch (def->info().elementwise) {
     case Kind::Mul: return product(of(def->operand(0)), of(def->operand(1)));
     case Kind::Add:

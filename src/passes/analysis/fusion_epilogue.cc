@@ -115,7 +115,7 @@ bool FusionBuilder::is_loadable(const FusionGroup& group, const std::vector<int>
   if (is_source && graph::kind_of(def) == graph::OpKind::Iota) {
     // A coordinate: one unit stride, which must be an axis of its own in the kernel.
     AxisMap axes = base_map(read, map);
-    int axis = axes[size_t(def->int_attr("axis"))];
+    int axis = axes[size_t(def->attr(graph::attr::Iota::axis))];
     if (axis < 0) return true;
     return std::count(result_axes.begin(), result_axes.end(), result_axes[size_t(axis)]) == 1;
   }

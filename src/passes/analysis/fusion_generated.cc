@@ -6,6 +6,7 @@
 #include <set>
 #include <unordered_set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "passes/analysis/fusion_builder.h"
 
@@ -47,7 +48,7 @@ AxisMap add_axes(FusionGroup& group, const std::vector<Dim>& dims, bool whole) {
 /// Extents of the reduced axes that are not 1.
 std::vector<Dim> reduced_extents(Op* op) {
   std::vector<Dim> extents;
-  for (int64_t axis : op->ints_attr("axes")) {
+  for (int64_t axis : op->attr(graph::attr::Reduce::axes)) {
     Dim extent = op->operand(0)->type()->dims[size_t(axis)];
     if (!extent->is_constant(1)) extents.push_back(extent);
   }
@@ -95,7 +96,7 @@ void FusionBuilder::start(FusionGroup& group, Op* root) {
 }
 
 void FusionBuilder::start_concat(FusionGroup& group, Op* root) {
-  size_t axis = size_t(root->int_attr("axis"));
+  size_t axis = size_t(root->attr(common::Along::axis));
   std::vector<Dim> dims = root->result()->type()->dims;
   std::vector<Dim> extents;
   for (Value* part : root->ins(graph::in::Concat::parts))

@@ -30,7 +30,7 @@ AxisMap operand_map(const FusionGroup& group, Op* member, unsigned position) {
   const AxisMap& result = group.maps.at(member->result());
   if (graph::kind_of(member) != graph::OpKind::Reduce) return result;
   AxisMap map;
-  std::vector<int64_t> reduced = member->ints_attr("axes");
+  std::vector<int64_t> reduced = member->attr(graph::attr::Reduce::axes);
   const std::vector<int>& combined = group.reduced.at(member);
   const std::vector<Dim>& dims = member->operand(0)->type()->dims;
   size_t kept = 0, taken = 0;
@@ -39,7 +39,7 @@ AxisMap operand_map(const FusionGroup& group, Op* member, unsigned position) {
     if (!is_reduced) {
       map.push_back(result[kept++]);
     } else {
-      if (member->flag("keep")) ++kept;
+      if (member->attr(graph::attr::Reduce::keep)) ++kept;
       map.push_back(dims[i]->is_constant(1) ? -1 : combined[taken++]);
     }
   }

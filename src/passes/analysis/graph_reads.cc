@@ -16,11 +16,10 @@ using graph::OpKind;
 /// numbers in constants and cannot be.
 bool is_one_number(Op* constant) {
   Type type = constant->result()->type();
-  Attr value =
-      constant->attr("values")->elements.empty() ? nullptr : constant->attr("values")->elements[0];
+  const std::vector<Attr>& values = constant->attr(graph::attr::Constant::values);
   bool one =
       std::all_of(type->dims.begin(), type->dims.end(), [](Dim d) { return d->is_constant(1); });
-  return one && value && !(type->dtype == DType::U64 && value->integer < 0);
+  return one && !values.empty() && !(type->dtype == DType::U64 && values[0]->integer < 0);
 }
 
 /// A source whose elements are all the same.
@@ -48,14 +47,14 @@ std::optional<std::vector<int>> relabelling(DimTable& table, Op* view) {
       }
       return axes;
     case OpKind::Transpose: {
-      std::vector<int64_t> perm = view->ints_attr("perm");
+      std::vector<int64_t> perm = view->attr(graph::attr::Transpose::perm);
       return std::vector<int>(perm.begin(), perm.end());
     }
     case OpKind::Slice: {
-      std::vector<Dim> starts = view->dims_attr("starts");
-      std::vector<Dim> steps = view->dims_attr("steps");
+      std::vector<Dim> starts = view->attr(graph::attr::Slice::starts);
+      std::vector<int64_t> steps = view->attr(graph::attr::Slice::steps);
       for (size_t i = 0; i < to.size(); ++i) {
-        bool whole = from[i] == to[i] && starts[i] == table.constant(0) && steps[i]->is_constant(1);
+        bool whole = from[i] == to[i] && starts[i] == table.constant(0) && steps[i] == 1;
         if (!whole) return std::nullopt;
         axes[i] = int(i);
       }
@@ -315,7 +314,9 @@ bool sees_overlapping_windows(Value* value) {
   for (Op* op = value->def(); op && graph_role(op) == GraphRole::View; op = op->operand(0)->def()) {
     if (graph::kind_of(op) != OpKind::Windows) continue;
     auto size = op->result()->type()->dims.back()->constant();
-    if (!size || *size > 1 + (op->int_attr("step") - 1) / op->int_attr("dilation")) return true;
+    if (!size || *size > 1 + (op->attr(graph::attr::Windows::step) - 1) /
+                                 op->attr(graph::attr::Windows::dilation))
+      return true;
   }
   return false;
 }

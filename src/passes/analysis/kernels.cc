@@ -4,6 +4,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "ir/core/common_attributes.h"
 #include "ir/text/symbols.h"
 
 namespace tessera {
@@ -64,9 +65,9 @@ Attr substitute_attr(Context& context, Attr attr, const Replacements& by) {
 void substitute_attrs(Op* op, const Replacements& by) {
   Context& context = op->module()->context();
   std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
-  for (const OpAttr& attribute : attributes) {
-    Attr value = substitute_attr(context, attribute.value, by);
-    if (value != attribute.value) op->set_attr(attribute.name, value);
+  for (OpAttr& attribute : attributes) {
+    attribute.value = substitute_attr(context, attribute.value, by);
+    op->set(attribute);
   }
 }
 
@@ -169,7 +170,7 @@ std::vector<std::string> free_dims(Op* kernel) {
   NameList names;
   Block* body = kernel->region()->front();
   unsigned count = body ? body->arg_count() : 0;
-  unsigned inputs = count - std::min(count, unsigned(kernel->int_attr("outputs")));
+  unsigned inputs = count - std::min(count, unsigned(kernel->attr(common::Kernel::outputs)));
   for (unsigned i = 0; i < count; ++i) {
     for (Dim dim : body->arg((i + inputs) % count)->type()->dims) names.add(dim);
   }
@@ -219,7 +220,7 @@ std::map<std::string, Dim> canonicalize_dims(Op* kernel) {
 
 std::vector<unsigned> drop_unused_inputs(Op* kernel) {
   Block* body = kernel->region()->front();
-  unsigned inputs = body->arg_count() - unsigned(kernel->int_attr("outputs"));
+  unsigned inputs = body->arg_count() - unsigned(kernel->attr(common::Kernel::outputs));
   std::set<std::string, std::less<>> unknown;
   for (std::string& name : mentioned_dims(kernel)) unknown.insert(std::move(name));
   auto tells = [&](Value* parameter) {

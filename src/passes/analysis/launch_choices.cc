@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
 #include "ir/host/ops.h"
 #include "passes/analysis/kernels.h"
@@ -26,7 +27,7 @@ std::vector<Op*> launches_of(Op* kernel) {
 bool depend_on_iterations(Op* launch, const std::vector<DimFact>& facts) {
   for (Op* loop = launch->parent(); loop; loop = loop->parent()) {
     if (!loop->is(host::info(host::OpKind::For))) continue;
-    std::string_view counter = loop->string_attr("counter");
+    std::string_view counter = loop->attr(host::attr::For::counter);
     for (const DimFact& fact : facts) {
       if (mentions(fact.left, counter) || mentions(fact.right, counter)) return true;
     }
@@ -37,14 +38,13 @@ bool depend_on_iterations(Op* launch, const std::vector<DimFact>& facts) {
 void add_guards(Op* launch, const std::vector<DimFact>& facts, std::vector<DimFact>& known) {
   Context& context = launch->module()->context();
   Op* function = host::function_of(launch);
-  Attr guards = function->attr("guards");
-  std::vector<Attr> all = guards ? guards->elements : std::vector<Attr>();
+  std::vector<Attr> all = function->attr(common::Entry::guards);
   for (const DimFact& fact : facts) {
     if (decide(context.dims(), fact, known) == true) continue;
     known.push_back(fact);
     all.push_back(fact_attr(context, fact));
   }
-  if (!all.empty()) function->set_attr("guards", context.array(std::move(all)));
+  if (!all.empty()) function->set(common::Entry::guards, std::move(all));
 }
 
 bool drop_choice(Op* kernel) {
@@ -61,12 +61,14 @@ bool drop_choice(Op* kernel) {
     std::erase(choices, kernel);
     Op* last = choices.back();
     if (is_last) {
-      std::vector<DimFact> known = read_facts(host::function_of(launch)->attr("guards"));
+      std::vector<DimFact> known =
+          read_facts(host::function_of(launch)->attr(common::Entry::guards));
       add_guards(launch, host::assumptions(launch, last), known);
     }
     choices.pop_back();
-    launch->set_attr("kernel", kernel->module()->context().symbol(symbol_name(last)));
-    launch->set_attr("variants", symbols_attr(kernel->module()->context(), choices));
+    launch->set(host::attr::Launch::kernel, symbol_name(last));
+    launch->set_node(host::attr::Launch::variants,
+                     symbols_attr(kernel->module()->context(), choices));
   }
   return !launches.empty();
 }
@@ -74,11 +76,11 @@ bool drop_choice(Op* kernel) {
 void drop_fallbacks(Module& module) {
   std::vector<Op*> fallbacks;
   for (Op* op : *module.body()) {
-    if (op->has_attr("fallback")) fallbacks.push_back(op);
+    if (op->has(common::Kernel::fallback)) fallbacks.push_back(op);
   }
   for (Op* fallback : fallbacks) {
     bool is_needed = std::ranges::any_of(launches_of(fallback), [](Op* launch) {
-      return host::choices(launch).back()->has_attr("fallback");
+      return host::choices(launch).back()->has(common::Kernel::fallback);
     });
     if (!is_needed && drop_choice(fallback)) fallback->erase();
   }

@@ -11,7 +11,8 @@ Dim as_dim(Value* index) {
   DimTable& table = index->parent_block()->parent_op()->module()->context().dims();
   if (std::optional<int64_t> known = tile::known_index(index)) return table.constant(*known);
   Op* def = index->def();
-  return def && def->is(tile::info(tile::OpKind::Dim)) ? def->dim_attr("value") : nullptr;
+  return def && def->is(tile::info(tile::OpKind::Dim)) ? def->attr(tile::attr::Dim::value)
+                                                       : nullptr;
 }
 
 }  // namespace

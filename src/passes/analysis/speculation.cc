@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
 #include "ir/core/module.h"
 #include "ir/graph/ops.h"
@@ -55,8 +56,8 @@ bool has_values(const Sizes& sizes, Attr attribute) {
 bool slice_inside(const Sizes& sizes, Op* slice) {
   const std::vector<Dim>& from = slice->operand(0)->type()->dims;
   const std::vector<Dim>& to = slice->result()->type()->dims;
-  std::vector<Dim> starts = slice->dims_attr("starts");
-  std::vector<int64_t> steps = slice->ints_attr("steps");
+  std::vector<Dim> starts = slice->attr(graph::attr::Slice::starts);
+  std::vector<int64_t> steps = slice->attr(graph::attr::Slice::steps);
   for (size_t i = 0; i < to.size(); ++i) {
     if (!sizes.reaches_inside(starts[i], to[i], steps[i], from[i])) return false;
   }
@@ -66,10 +67,12 @@ bool slice_inside(const Sizes& sizes, Op* slice) {
 bool windows_inside(const Sizes& sizes, Op* windows) {
   DimTable& table = sizes.table();
   const std::vector<Dim>& to = windows->result()->type()->dims;
-  size_t axis = size_t(windows->int_attr("axis"));
-  Dim wide = table.mul(table.sub(to.back(), table.constant(1)), table.constant(windows->int_attr("dilation")));
+  size_t axis = size_t(windows->attr(common::Along::axis));
+  Dim wide = table.mul(table.sub(to.back(), table.constant(1)),
+                       table.constant(windows->attr(graph::attr::Windows::dilation)));
   Dim room = table.sub(windows->operand(0)->type()->dims[axis], wide);
-  return sizes.reaches_inside(table.constant(0), to[axis], windows->int_attr("step"), room);
+  return sizes.reaches_inside(table.constant(0), to[axis],
+                              windows->attr(graph::attr::Windows::step), room);
 }
 
 bool update_fits(const Sizes& sizes, Op* update) {
@@ -88,9 +91,10 @@ std::vector<DimFact> facts_around(Op* op) {
   std::vector<DimFact> facts;
   for (Op* around = op->parent(); around; around = around->parent()) {
     if (around->is(graph::info(OpKind::For))) {
-      facts.push_back({Relation::Less, dims.symbol(around->string_attr("counter")), around->dim_attr("count")});
+      facts.push_back({Relation::Less, dims.symbol(around->attr(common::Loop::counter)),
+                       around->attr(common::Loop::count)});
     } else if (around->is(graph::info(OpKind::Func))) {
-      std::vector<DimFact> guards = read_facts(around->attr("guards"));
+      std::vector<DimFact> guards = read_facts(around->attr(common::Entry::guards));
       facts.insert(facts.end(), guards.begin(), guards.end());
     }
   }

@@ -1,5 +1,7 @@
 #include "passes/analysis/tile_halvings.h"
 
+#include "ir/core/common_attributes.h"
+
 #include <fmt/format.h>
 
 #include <map>
@@ -16,10 +18,9 @@ std::string place_of(const Module& module, Loc call) {
 }  // namespace
 
 int64_t tile_halvings(const Module& module, Loc call) {
-  Attr noted = module.attr("halvings");
-  if (!noted || !call.known()) return 0;
+  if (!call.known()) return 0;
   std::string place = place_of(module, call);
-  for (Attr each : noted->elements) {
+  for (Attr each : module.attr(common::Module::halvings)) {
     if (each->get("call")->string == place) return each->get("times")->integer;
   }
   return 0;
@@ -28,8 +29,8 @@ int64_t tile_halvings(const Module& module, Loc call) {
 Attr with_more_halvings(const Module& module, const std::vector<Loc>& calls) {
   Context& context = module.context();
   std::map<std::string, int64_t> times;
-  if (Attr noted = module.attr("halvings")) {
-    for (Attr each : noted->elements) times[each->get("call")->string] = each->get("times")->integer;
+  for (Attr each : module.attr(common::Module::halvings)) {
+    times[each->get("call")->string] = each->get("times")->integer;
   }
   std::set<std::string> places;
   for (Loc call : calls) {

@@ -18,6 +18,7 @@ namespace {
 using graph::OpKind;
 using Kind = ElementwiseKind;
 using slot = graph::in::FlashAttention;
+using Attention = graph::attr::FlashAttention;
 
 class Decomposer {
  public:
@@ -56,7 +57,8 @@ class Decomposer {
   }
 
   Value* scaled(Value* scores) {
-    if (Attr scale = op_->attr("scale")) return graph::mul(b_, scores, all(scale->number));
+    if (std::optional<double> scale = op_->attr(Attention::scale))
+      return graph::mul(b_, scores, all(*scale));
     Dim depth = op_->in(slot::q)->type()->dims[3];
     if (auto known = depth->constant()) return graph::mul(b_, scores, all(1 / std::sqrt(double(*known))));
     Value* root = graph::elementwise(b_, Kind::Sqrt, {graph::cast(b_, size(depth), dtype_)});
@@ -75,7 +77,7 @@ class Decomposer {
   /// came in this iteration, and those behind it in the iteration before, which for the first iteration is below 0.
   Value* keys(Value* length) {
     Value* slot = graph::iota(b_, 3, dims_, DType::I64);
-    if (!op_->flag("rolling")) return slot;
+    if (!op_->attr(Attention::rolling)) return slot;
     Value* room = size(dims_[3]);
     Value* last = graph::sub(b_, length, graph::scalar(b_, 1, DType::I64));
     Value* newest = graph::elementwise(b_, Kind::Mod, {last, room});
@@ -87,21 +89,21 @@ class Decomposer {
 
   Value* masked(Value* scores) {
     Value* length = op_->in(slot::length);
-    Attr window = op_->attr("window");
-    bool causal = op_->flag("causal");
+    std::optional<int64_t> window = op_->attr(Attention::window);
+    bool causal = op_->attr(Attention::causal);
     if (!length && !window && !causal) return scores;
     Value* key = keys(length);
     Value* shift = graph::sub(b_, length ? length : size(dims_[3]), size(dims_[2]));
     Value* place = graph::add(b_, graph::iota(b_, 2, dims_, DType::I64), spread(shift));
     Value* seen = nullptr;
-    if (op_->flag("rolling")) {
+    if (op_->attr(Attention::rolling)) {
       seen = graph::elementwise(b_, Kind::Ge, {key, spread(graph::scalar(b_, 0, DType::I64))});
     } else if (length) {
       seen = graph::elementwise(b_, Kind::Lt, {key, spread(length)});
     }
     if (causal) seen = both(seen, graph::elementwise(b_, Kind::Le, {key, place}));
     if (window) {
-      Value* reach = spread(graph::scalar(b_, window->integer, DType::I64));
+      Value* reach = spread(graph::scalar(b_, *window, DType::I64));
       seen = both(seen, graph::elementwise(b_, Kind::Gt, {key, graph::sub(b_, place, reach)}));
       seen = both(seen, graph::elementwise(b_, Kind::Lt, {key, graph::add(b_, place, reach)}));
     }
@@ -109,11 +111,13 @@ class Decomposer {
   }
 
   Value* dropped(Value* weights) {
-    Attr dropout = op_->attr("dropout");
+    std::optional<double> dropout = op_->attr(Attention::dropout);
     if (!dropout) return weights;
-    Value* drawn = graph::philox_uniform(b_, op_->in(slot::seed), op_->int_attr("stream"), dims_);
-    Value* falls = graph::elementwise(b_, Kind::Lt, {drawn, graph::full(b_, dropout->number, dims_, DType::F32)});
-    return graph::select(b_, falls, all(0), graph::mul(b_, weights, all(1 / (1 - dropout->number))));
+    Value* drawn =
+        graph::philox_uniform(b_, op_->in(slot::seed), op_->required(Attention::stream), dims_);
+    Value* falls =
+        graph::elementwise(b_, Kind::Lt, {drawn, graph::full(b_, *dropout, dims_, DType::F32)});
+    return graph::select(b_, falls, all(0), graph::mul(b_, weights, all(1 / (1 - *dropout))));
   }
 
   /// max + log(sum(exp(score - max))) of each row; -inf of one that sees nothing.

@@ -55,7 +55,7 @@ class Decomposer {
   }
   Value* number(uint64_t value, DType dtype) {
     return b_.value(graph::info(OpKind::Full), {}, b_.context().tensor(dims_, dtype),
-                    {{"value", b_.context().integer(int64_t(value))}});
+                    {graph::attr::Full::value(b_.context(), int64_t(value))});
   }
   Value* real(double value) { return graph::full(b_, value, dims_, DType::F32); }
   Value* low(Value* word) { return graph::cast(b_, word, DType::U32); }
@@ -100,7 +100,7 @@ Value* Decomposer::index() {
 /// Low and high word of seed ^ stream, of rank 0.
 std::array<Value*, 2> Decomposer::key() {
   Value* seed = op_->in(graph::in::PhiloxUniform::seed);
-  Value* stream = graph::scalar(b_, op_->int_attr("stream"), DType::U64);
+  Value* stream = graph::scalar(b_, op_->attr(graph::attr::PhiloxUniform::stream), DType::U64);
   Value* key = op(Kind::Xor, {seed, stream});
   Value* upper = op(Kind::Shr, {key, graph::scalar(b_, 32, DType::U64)});
   return {low(key), low(upper)};
@@ -169,7 +169,8 @@ Value* Decomposer::normal() {
 Status decompose_random(Module& module, PassContext&) {
   std::vector<Op*> draws;
   for (Op* function : *module.body()) {
-    bool runs = function->is(graph::info(OpKind::Func)) && function->string_attr("role") != "init";
+    bool runs = function->is(graph::info(OpKind::Func)) &&
+                function->attr(graph::attr::Func::role) != "init";
     if (!runs) continue;
     walk(function, [&](Op* op) {
       OpKind kind = graph::kind_of(op);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/build.h"
 #include "ir/graph/ops.h"
 #include "passes/graph/to_schedule/lowering.h"
@@ -26,7 +27,7 @@ void untranspose_stacked(Op* gemm) {
   Value* a = gemm->in(graph::in::Gemm::a);
   size_t rank = a->type()->rank();
   bool stacked = rank > 2 && gemm->in(graph::in::Gemm::b)->type()->rank() == 2;
-  if (!stacked || !gemm->flag("transpose_a")) return;
+  if (!stacked || !gemm->attr(graph::attr::Gemm::transpose_a)) return;
   Context& context = gemm->module()->context();
   std::vector<Dim> dims = a->type()->dims;
   std::vector<int64_t> perm;
@@ -36,11 +37,11 @@ void untranspose_stacked(Op* gemm) {
   Builder builder(*gemm->module());
   builder.set_before(gemm);
   builder.set_loc(gemm->loc());
-  Value* ordered =
-      builder.value(graph::info(graph::OpKind::Transpose), {{a}},
-                    context.tensor(dims, a->type()->dtype), {{"perm", context.integers(perm)}});
+  Value* ordered = builder.value(graph::info(graph::OpKind::Transpose), {{a}},
+                                 context.tensor(dims, a->type()->dtype),
+                                 {graph::attr::Transpose::perm(context, perm)});
   gemm->set_operand(0, ordered);
-  gemm->set_attr("transpose_a", nullptr);
+  gemm->remove(graph::attr::Gemm::transpose_a);
 }
 
 /// A concat of more parts than a kernel stores becomes one of concats.
@@ -55,7 +56,8 @@ void cut_long(Op* concat) {
     for (size_t i = 0; i < parts.size(); i += max_group_stores) {
       auto begin = parts.begin() + ptrdiff_t(i);
       auto end = begin + ptrdiff_t(std::min(max_group_stores, parts.size() - i));
-      longer.push_back(graph::concat(builder, {begin, end}, concat->int_attr("axis")));
+      longer.push_back(
+          graph::concat(builder, {begin, end}, concat->attr(graph::attr::Concat::axis)));
     }
     parts = std::move(longer);
   }
@@ -140,8 +142,8 @@ Status graph_to_schedule(Module& module, PassContext& context) {
   });
   std::string entry(symbol_name(function));
   module.set_level(Level::Schedule);
-  module.set_attr("entry", module.context().string(entry));
-  if (context.machine) module.set_attr("target", module.context().string(context.machine->name));
+  module.set(common::Module::entry, entry);
+  if (context.machine) module.set(common::Module::target, context.machine->name);
   LoweredFunction lowered(module, function);
   Result<std::vector<Value*>> results =
       GraphLowering(module, context, lowered, function->region()->front()).run();

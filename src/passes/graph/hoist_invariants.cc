@@ -12,6 +12,7 @@
 //
 // Checks leave loops, too, where the last iteration is known to ask for the most (hoisting/checks.h).
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/text/symbols.h"
 #include "passes/analysis/speculation.h"
@@ -28,9 +29,10 @@ class LoopHoisting {
  public:
   explicit LoopHoisting(Op* loop) : loop_(loop), facts_(facts_around(loop)) {
     if (!loop->is(graph::info(OpKind::For))) return;
-    counter_ = loop->string_attr("counter");
+    counter_ = loop->attr(common::Loop::counter);
     DimTable& dims = loop->module()->context().dims();
-    has_turns_ = decide(dims, {Relation::Less, dims.constant(0), loop->dim_attr("count")}, facts_) == true;
+    has_turns_ = decide(dims, {Relation::Less, dims.constant(0), loop->attr(common::Loop::count)},
+                        facts_) == true;
   }
 
   void run() {

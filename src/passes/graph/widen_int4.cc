@@ -10,6 +10,7 @@
 //
 // Functions of role "init" keep their ops: the interpreter runs them.
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/build.h"
 #include "passes/pass.h"
 
@@ -114,7 +115,8 @@ class Widening {
     }
     b_.set_loc(op->loc());
     Kind kind = op->info().elementwise;
-    bool extreme = op->is(graph::info(OpKind::Reduce)) && op->string_attr("kind")[0] == 'm';  // max, min
+    bool extreme =
+        op->is(graph::info(OpKind::Reduce)) && op->attr(common::Along::kind)[0] == 'm';  // max, min
     bool counts = op->is(graph::info(OpKind::Iota)) || op->is(graph::info(OpKind::Dim));
     if (kind == Kind::Cast && is_float(op->operand(0)->type()->dtype)) {
       b_.set_before(op);
@@ -152,7 +154,8 @@ class Widening {
 
 Status widen_int4(Module& module, PassContext&) {
   for (Op* function : *module.body()) {
-    bool runs = function->is(graph::info(OpKind::Func)) && function->string_attr("role") != "init";
+    bool runs = function->is(graph::info(OpKind::Func)) &&
+                function->attr(graph::attr::Func::role) != "init";
     if (runs) Widening(function).run();
   }
   return success;

@@ -26,16 +26,16 @@ Status dedupe_kernels(Module& module, PassContext&) {
     walk(op, [&](Op* inner) {
       if (!inner->is(host::info(host::OpKind::Launch))) return;
       // Equal kernels have the same free dims, so the binding stays.
-      auto kept_one = [&](Attr name) {
-        auto it = replaced.find(name->string);
-        return it == replaced.end() ? name : module.context().symbol(symbol_name(it->second));
+      auto kept_one = [&](std::string_view name) {
+        auto it = replaced.find(name);
+        return std::string(it == replaced.end() ? name : symbol_name(it->second));
       };
-      inner->set_attr("kernel", kept_one(inner->attr("kernel")));
-      Attr variants = inner->attr("variants");
-      if (!variants) return;
-      std::vector<Attr> names;
-      for (Attr name : variants->elements) names.push_back(kept_one(name));
-      inner->set_attr("variants", module.context().array(std::move(names)));
+      inner->set(host::attr::Launch::kernel, kept_one(inner->attr(host::attr::Launch::kernel)));
+      if (!inner->has(host::attr::Launch::variants)) return;
+      std::vector<std::string> names;
+      for (std::string_view name : inner->attr(host::attr::Launch::variants))
+        names.push_back(kept_one(name));
+      inner->set(host::attr::Launch::variants, names);
     });
   }
   for (const auto& [name, known] : replaced) module.find(name)->erase();

@@ -21,6 +21,7 @@
 #include <set>
 
 #include "ir/core/builder.h"
+#include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
 #include "passes/pass.h"
@@ -142,7 +143,7 @@ bool is_local(Op* op) {
 /// Whether each program reads of parameter `input` just the tile that it writes of result `output`.
 bool may_write_over(Op* kernel, unsigned input, unsigned output) {
   Block* body = kernel->region()->front();
-  unsigned outputs = unsigned(kernel->int_attr("outputs"));
+  unsigned outputs = unsigned(kernel->attr(common::Kernel::outputs));
   Value* from = body->arg(input);
   Value* to = body->arg(body->arg_count() - outputs + output);
   bool local = from->type() == to->type() && to->has_one_use();
@@ -236,13 +237,13 @@ class MemoryReuse {
     if (!may_take(launch, computed->index(), argument)) return;
     std::vector<Value*> over = launch->ins(host::in::Launch::over);
     std::vector<int64_t> places(launch->result_count(), -1);
-    if (launch->has_attr("places")) places = launch->ints_attr("places");
+    if (launch->has(host::attr::Launch::places)) places = launch->attr(host::attr::Launch::places);
     places[computed->index()] = int64_t(over.size());
     over.push_back(under(argument, computed->type(), launch));
     last->result()->replace_all_uses(last->operand(0));
     last->erase();
     launch->set_slot(host::in::Launch::over, over);
-    launch->set_attr("places", launch->module()->context().integers(places));
+    launch->set(host::attr::Launch::places, places);
   }
 
   Op* function_;

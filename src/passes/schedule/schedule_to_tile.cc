@@ -13,6 +13,7 @@
 #include <optional>
 #include <tuple>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/dim_facts.h"
 #include "ir/schedule/ops.h"
 #include "ir/tile/build.h"
@@ -48,7 +49,7 @@ class KernelLowering {
 
   Op* make_kernel() {
     std::vector<Attr> grid;
-    for (Attr axis : kernel_->attr("axes")->elements) {
+    for (Attr axis : kernel_->attr(schedule::attr::Kernel::axes)) {
       if (!axis->get("grid")->boolean) continue;
       Dim extent = axis->get("extent")->dim, block = axis->get("block")->dim;
       DimTable& dims = context().dims();
@@ -56,10 +57,18 @@ class KernelLowering {
       bool one = extent == block || is_within(extent, block, axis->get("name")->string);
       grid.push_back(context().dim(one ? dims.constant(1) : dims.ceildiv(extent, block)));
     }
-    std::vector<OpAttr> attributes{{"grid", context().array(grid)}};
-    for (const char* name : {"symbol", "outputs", "schedule", "kernel", "epilogue", "assume", "own", "fallback"}) {
-      attributes.push_back({name, kernel_->attr(name)});
-    }
+    using From = schedule::attr::Kernel;
+    using To = tile::attr::Kernel;
+    std::vector<OpAttr> attributes{
+        To::grid(context().array(grid)),
+        common::Function::symbol(kernel_->node(common::Function::symbol)),
+        To::outputs(kernel_->node(From::outputs)),
+        To::schedule(kernel_->node(From::schedule)),
+        To::kernel(kernel_->node(From::kernel)),
+        To::epilogue(kernel_->node(From::epilogue)),
+        To::assume(kernel_->node(From::assume)),
+        To::own(kernel_->node(From::own)),
+        To::fallback(kernel_->node(From::fallback))};
     OpState state;
     state.info = tile::info(tile::OpKind::Kernel);
     state.loc = kernel_->loc();
@@ -72,9 +81,9 @@ class KernelLowering {
   /// True if the kernel assumes at most `block` elements on an axis, and at least one where the schedule blocks it.
   bool is_within(Dim extent, Dim block, std::string_view axis) {
     DimTable& dims = context().dims();
-    std::vector<DimFact> facts = read_facts(kernel_->attr("assume"));
+    std::vector<DimFact> facts = read_facts(kernel_->attr(common::Kernel::assume));
     auto holds = [&](Relation relation, Dim bound) { return decide(dims, {relation, extent, bound}, facts) == true; };
-    Attr blocks = kernel_->attr("schedule")->get("block");
+    Attr blocks = kernel_->attr(common::Kernel::schedule)->get("block");
     bool is_blocked = block->is_constant(1) || (blocks && blocks->get(axis));
     return holds(Relation::LessEqual, block) && (!is_blocked || holds(Relation::GreaterEqual, dims.constant(1)));
   }
@@ -127,14 +136,15 @@ class KernelLowering {
         return lower_scatter(op);
       case SOp::Alloc:
         define(op, builder_.value(tile::info(tile::OpKind::AllocShared), {}, op->result()->type(),
-                                  {{"written", context().boolean(true)}}));
+                                  {tile::attr::AllocShared::written(context(), true)}));
         return;
       case SOp::Slot:
         return same(op, tile::OpKind::Slot);
       case SOp::CopyAsync:
         return lower_copy(op);
       case SOp::CopyWait:
-        builder_.op(tile::info(tile::OpKind::CopyWait), {}, {}, {{"pending", op->attr("pending")}});
+        builder_.op(tile::info(tile::OpKind::CopyWait), {}, {},
+                    {tile::attr::CopyWait::pending(op->node(schedule::attr::CopyWait::pending))});
         return;
       case SOp::Barrier:
         builder_.op(tile::info(tile::OpKind::Barrier), {}, {});
@@ -213,7 +223,8 @@ class KernelLowering {
   void lower_pipeline(Op* op) {
     std::vector<Value*> bounds = mapped(op->ins(schedule::in::Pipeline::bounds));
     Value* lo = bounds.empty() ? tile::index(builder_, 0) : bounds[0];
-    Value* hi = bounds.empty() ? tile::dim(builder_, op->dim_attr("count")) : bounds[1];
+    Value* hi =
+        bounds.empty() ? tile::dim(builder_, op->attr(schedule::attr::Pipeline::count)) : bounds[1];
     Value* one = tile::index(builder_, 1);
     Op* loop = tile::for_loop(builder_, lo, hi, one, mapped(op->ins(schedule::in::Pipeline::inits)));
     Block* body = loop->region()->front();
@@ -304,8 +315,8 @@ class KernelLowering {
       return known >= 0 ? std::optional(double(known)) : std::nullopt;
     }
     if (def->is(schedule::info(SOp::Dim))) {
-      std::optional<int64_t> known = def->dim_attr("value")->constant();
-      if (interval(def->dim_attr("value")).low.value_or(-1) < 0) return std::nullopt;
+      std::optional<int64_t> known = def->attr(common::Size::value)->constant();
+      if (interval(def->attr(common::Size::value)).low.value_or(-1) < 0) return std::nullopt;
       return known ? double(*known) : most_size;
     }
     ElementwiseKind kind = def->info().elementwise;
@@ -336,10 +347,10 @@ class KernelLowering {
     Op* parent = index->block()->parent_op();
     if (schedule::kind_of(parent) == SOp::Pipeline) {
       return index->index() == 0 &&
-             parent->dim_attr("count") == context().dims().ceildiv(size, extent);
+             parent->attr(common::Loop::count) == context().dims().ceildiv(size, extent);
     }
     unsigned nth = 0;
-    for (Attr axis : kernel_->attr("axes")->elements) {
+    for (Attr axis : kernel_->attr(schedule::attr::Kernel::axes)) {
       if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
       DimTable& dims = context().dims();
       return dims.ceildiv(axis->get("extent")->dim, axis->get("block")->dim) == dims.ceildiv(size, extent);
@@ -356,10 +367,11 @@ class KernelLowering {
     if (!in_grid || !divisor) return false;
     DimTable& dims = context().dims();
     std::optional<int64_t> known = tile::known_index(by);
-    Dim count = known ? dims.constant(*known)
-                : divisor->is(tile::info(tile::OpKind::Dim)) ? divisor->dim_attr("value") : nullptr;
+    Dim count = known                                        ? dims.constant(*known)
+                : divisor->is(tile::info(tile::OpKind::Dim)) ? divisor->attr(tile::attr::Dim::value)
+                                                             : nullptr;
     unsigned nth = 0;
-    for (Attr axis : kernel_->attr("axes")->elements) {
+    for (Attr axis : kernel_->attr(schedule::attr::Kernel::axes)) {
       if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
       return count && axis->get("block")->dim == extent && axis->get("extent")->dim == dims.mul(size, count);
     }
@@ -390,7 +402,8 @@ class KernelLowering {
     Value* memory = op->in(schedule::in::Load::memory);
     Type type = op->result()->type();
     Access a = access(op->ins(schedule::in::Load::index), type, memory->type());
-    define(op, tile::load(builder_, mapped(memory), a.offsets, a.limits, type, op->attr("fill")));
+    define(op, tile::load(builder_, mapped(memory), a.offsets, a.limits, type,
+                          op->attr(schedule::attr::Load::fill)));
   }
 
   void lower_store(Op* op) {

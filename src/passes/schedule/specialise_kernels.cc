@@ -22,6 +22,7 @@
 #include <set>
 #include <span>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
 #include "ir/host/ops.h"
@@ -38,6 +39,7 @@
 namespace tessera {
 
 using schedule::OpKind;
+namespace attr = schedule::attr;
 namespace in = schedule::in;
 
 namespace {
@@ -115,7 +117,8 @@ class KernelNeeds {
         if (is_made_of_products(operand, seen)) continue;  // which the threads hold
         Value* window = turned(operand);
         Op* load = flat_load(window);
-        bool loads = load && load->is(schedule::info(OpKind::Load)) && !load->has_attr("fill");
+        bool loads =
+            load && load->is(schedule::info(OpKind::Load)) && !load->has(common::Access::fill);
         possible &= loads && add_copy(load->in(in::Load::memory)->type(), window->type(), facts);
       }
     });
@@ -179,7 +182,7 @@ class KernelNeeds {
     walk(kernel_, [&](Op* op) {
       if (!op->is(schedule::info(OpKind::Reduce)) && !op->is(schedule::info(OpKind::Scan))) return;
       Value* combined = op->operand(0);
-      bool along = combined->type()->dims[size_t(op->int_attr("axis"))] == found[0];
+      bool along = combined->type()->dims[size_t(op->attr(common::Along::axis))] == found[0];
       std::set<Value*> seen;
       ends &= !along || is_loaded(combined, found[0], seen);
     });
@@ -338,7 +341,7 @@ class Specialisation {
   void run() {
     for (Op* op : *module_.body()) {
       if (!op->is(host::info(host::OpKind::Func))) continue;
-      guards_ = read_facts(op->attr("guards"));
+      guards_ = read_facts(op->attr(host::attr::Func::guards));
       walk(op, [&](Op* inner) {
         if (inner->is(host::info(host::OpKind::Launch))) specialise(inner);
       });
@@ -392,8 +395,8 @@ class Specialisation {
       kept.pop_back();
       add_guards(launch, host::assumptions(launch, general), guards_);
     }
-    launch->set_attr("kernel", context_.symbol(symbol_name(general)));
-    launch->set_attr("variants", symbols_attr(context_, kept));
+    launch->set(host::attr::Launch::kernel, symbol_name(general));
+    launch->set_node(host::attr::Launch::variants, symbols_attr(context_, kept));
   }
 
   /// The kernel with its copies before it, the most special first; without the kernel itself where it has no place.
@@ -409,7 +412,9 @@ class Specialisation {
     return made_[kernel] = std::move(all);
   }
 
-  bool has_roles(Op* kernel) const { return machine_.gpu.has_tma && kernel->attr("schedule")->get("roles"); }
+  bool has_roles(Op* kernel) const {
+    return machine_.gpu.has_tma && kernel->attr(common::Kernel::schedule)->get("roles");
+  }
 
   /// What is not taken is among `were_used_`, and goes.
   void add_copying(Op* kernel, bool is_general, std::vector<Op*>& all) {
@@ -478,24 +483,25 @@ class Specialisation {
   void add_spare_rows(Op* kernel, Dim extent, std::vector<Op*>& all) {
     size_t first = all.size();
     add_rows(kernel, extent, {}, all);
-    for (Op* fallback : std::span(all).subspan(first)) fallback->set_attr("fallback", context_.boolean(true));
+    for (Op* fallback : std::span(all).subspan(first))
+      fallback->set(common::Kernel::fallback, true);
   }
 
   Op* copy(Op* kernel, const Facts& facts) {
     std::map<Value*, Value*> values;
     Op* made = module_.clone(kernel, values);
-    made->set_attr("symbol", variant_symbol(module_, general_name_));
+    made->set_node(common::Function::symbol, variant_symbol(module_, general_name_));
     made->move_before(kernel);
     assume(made, facts);
     return made;
   }
 
   void assume(Op* kernel, const Facts& facts) {
-    Facts all = read_facts(kernel->attr("assume"));
+    Facts all = read_facts(kernel->attr(common::Kernel::assume));
     add(all, facts);
     std::vector<Attr> attributes;
     for (const DimFact& fact : all) attributes.push_back(fact_attr(context_, fact));
-    if (!attributes.empty()) kernel->set_attr("assume", context_.array(std::move(attributes)));
+    if (!attributes.empty()) kernel->set(common::Kernel::assume, std::move(attributes));
   }
 
   /// A copy for each depth that registers can hold, in place of the kernel: a dot has to have an end.
@@ -517,7 +523,7 @@ class Specialisation {
 
   /// The depth for each whole axis, or the first one that the kernel's assumptions keep it within.
   Extents depths_within(Op* kernel, const KernelNeeds& needs, int64_t depth) {
-    Facts known = read_facts(kernel->attr("assume"));
+    Facts known = read_facts(kernel->attr(common::Kernel::assume));
     Extents extents;
     for (Dim extent : needs.whole_extents()) {
       int64_t most = depth;
@@ -550,23 +556,23 @@ class Specialisation {
       }
     });
     std::vector<Attr> axes;
-    for (Attr axis : kernel->attr("axes")->elements) {
+    for (Attr axis : kernel->attr(attr::Kernel::axes)) {
       std::vector<NamedAttr> entries(axis->entries.begin(), axis->entries.end());
       for (auto& [key, value] : entries) {
         if (key == "block" && value) value = context_.dim(taken(value->dim));
       }
       axes.push_back(context_.dict(std::move(entries)));
     }
-    kernel->set_attr("axes", context_.array(std::move(axes)));
+    kernel->set(attr::Kernel::axes, std::move(axes));
   }
 
   void set_warps(Op* kernel, int64_t warps) {
     std::vector<NamedAttr> schedule;
-    for (const auto& [key, value] : kernel->attr("schedule")->entries) {
+    for (const auto& [key, value] : kernel->attr(common::Kernel::schedule)->entries) {
       if (key != "warps") schedule.emplace_back(key, value);
     }
     schedule.emplace_back("warps", context_.integer(warps));
-    kernel->set_attr("schedule", context_.dict(std::move(schedule)));
+    kernel->set(common::Kernel::schedule, std::move(schedule));
   }
 
   void erase_unused_kernels() {
@@ -589,7 +595,7 @@ class Specialisation {
       if (!function->is(host::info(host::OpKind::Func))) continue;
       walk(function, [&](Op* launch) {
         if (!launch->is(host::info(host::OpKind::Launch))) return;
-        std::string_view name = launch->string_attr("kernel");
+        std::string_view name = launch->attr(host::attr::Launch::kernel);
         size_t mark = name.find_last_not_of("0123456789");
         bool is_variant = mark + 1 < name.size() && mark > 0 && name.substr(mark - 1, 2) == ".v";
         std::string_view general = name.substr(0, is_variant ? mark - 1 : name.size());
@@ -599,17 +605,18 @@ class Specialisation {
   }
 
   void rename(Op* kernel, std::string_view name) {
-    Attr before = kernel->attr("symbol"), after = context_.symbol(name);
-    kernel->set_attr("symbol", after);
+    std::string before(symbol_name(kernel)), after(name);
+    set_symbol_name(kernel, after);
     for (Op* function : *module_.body()) {
       walk(function, [&](Op* launch) {
         if (!launch->is(host::info(host::OpKind::Launch))) return;
-        if (launch->attr("kernel") == before) launch->set_attr("kernel", after);
-        Attr variants = launch->attr("variants");
-        if (!variants) return;
-        std::vector<Attr> names = variants->elements;
+        if (launch->attr(host::attr::Launch::kernel) == before)
+          launch->set(host::attr::Launch::kernel, after);
+        if (!launch->has(host::attr::Launch::variants)) return;
+        AttrList variants = launch->attr(host::attr::Launch::variants);
+        std::vector<std::string> names(variants.begin(), variants.end());
         std::ranges::replace(names, before, after);
-        launch->set_attr("variants", context_.array(std::move(names)));
+        launch->set(host::attr::Launch::variants, names);
       });
     }
   }

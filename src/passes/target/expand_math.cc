@@ -160,7 +160,7 @@ class Expansion {
       case Kind::Rsqrt: return b_.div(m.number(1), b_.op(Kind::Sqrt, a));
       case Kind::FloorDiv: return b_.op(Kind::Floor, b_.div(a, op->operand(1)));
       case Kind::Exp: return math::exp(m, a);
-      case Kind::Exp2: return math::exp2(m, a, op->flag("flush"));
+      case Kind::Exp2: return math::exp2(m, a, op->attr(target::attr::Exp2::flush));
       case Kind::Expm1: return math::expm1(m, a);
       case Kind::Log: return math::log(m, a);
       case Kind::Log2: return math::log2(m, a);

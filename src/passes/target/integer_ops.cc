@@ -28,7 +28,7 @@ DType unsigned_of(DType dtype) {
 std::optional<int64_t> constant_lanes(Value* value) {
   Op* def = value->def();
   if (!def || !def->is(target::info(target::OpKind::Constant)) || is_float(value->type()->dtype)) return {};
-  return def->attr("value")->integer;
+  return def->attr(target::attr::Constant::value)->integer;
 }
 
 Value* IntegerOps::safely(Kind kind, Value* a, Value* b) {

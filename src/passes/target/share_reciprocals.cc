@@ -55,7 +55,7 @@ std::optional<Few> few_divisors(TargetBuilder& b, Value* divisor) {
   int64_t count = divisor->type()->lanes;
   Few few;
   if (def->is(target::info(OpKind::Constant))) {
-    few.from = b.full(b.context().reg(DType::F32, 1), def->attr("value"));
+    few.from = b.full(b.context().reg(DType::F32, 1), def->attr(target::attr::Constant::value));
     few.lanes.assign(size_t(count), 0);
   } else if (def->is(target::info(OpKind::Splat))) {
     few.from = b.splat(def->operand(0), 1);
@@ -63,7 +63,7 @@ std::optional<Few> few_divisors(TargetBuilder& b, Value* divisor) {
   } else if (def->is(target::info(OpKind::Shuffle)) && def->operand(0) == def->operand(1)) {
     // Some of the source's lanes may not be among them.
     std::vector<int64_t> used;
-    for (int64_t lane : def->ints_attr("lanes")) {
+    for (int64_t lane : def->attr(target::attr::Shuffle::lanes)) {
       lane %= def->operand(0)->type()->lanes;
       auto at = std::find(used.begin(), used.end(), lane);
       few.lanes.push_back(at - used.begin());

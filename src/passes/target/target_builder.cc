@@ -27,7 +27,8 @@ Value* TargetBuilder::constant(Type type, Attr value) {
   } else {
     constants_.set_end(region_->front());
   }
-  slot = constants_.value(target::info(OpKind::Constant), {}, type, {{"value", value}});
+  slot = constants_.value(target::info(OpKind::Constant), {}, type,
+                          {target::attr::Constant::value(value)});
   return slot;
 }
 
@@ -48,7 +49,7 @@ Value* TargetBuilder::zero(Type type) { return is_float(type->dtype) ? number(ty
 std::optional<int64_t> TargetBuilder::as_constant(Value* value) {
   Op* def = value->def();
   if (!def || !def->is(target::info(OpKind::Constant)) || !value->type()->is(TypeKind::Scalar)) return {};
-  Attr attr = def->attr("value");
+  Attr attr = def->attr(target::attr::Constant::value);
   if (is_float(value->type()->dtype) || !attr->is(AttrKind::Int)) return {};
   return attr->integer;
 }
@@ -126,18 +127,19 @@ Value* TargetBuilder::mask(Value* count, int64_t lanes) {
 
 Value* TargetBuilder::extract(Value* reg, int64_t lane) {
   return builder_.value(target::info(OpKind::Extract), {{reg}}, context().scalar(reg->type()->dtype),
-                        {{"lane", context().integer(lane)}});
+                        {target::attr::Extract::lane(context(), lane)});
 }
 
 Value* TargetBuilder::insert(Value* reg, Value* scalar, int64_t lane) {
   return builder_.value(target::info(OpKind::Insert), {{reg}, {scalar}}, reg->type(),
-                        {{"lane", context().integer(lane)}});
+                        {target::attr::Insert::lane(context(), lane)});
 }
 
 Value* TargetBuilder::shuffle(Value* a, Value* b, std::span<const int64_t> lanes) {
   Type type = context().reg(a->type()->dtype, int64_t(lanes.size()));
-  return builder_.value(target::info(OpKind::Shuffle), {{a}, {b}}, type,
-                        {{"lanes", context().integers({lanes.begin(), lanes.end()})}});
+  return builder_.value(
+      target::info(OpKind::Shuffle), {{a}, {b}}, type,
+      {target::attr::Shuffle::lanes(context(), std::vector<int64_t>(lanes.begin(), lanes.end()))});
 }
 
 Value* TargetBuilder::offset(Value* base, Value* bytes) {
@@ -146,8 +148,8 @@ Value* TargetBuilder::offset(Value* base, Value* bytes) {
 }
 
 Value* TargetBuilder::load(Value* address, Type type, bool invariant) {
-  Attr flag = invariant ? context().boolean(true) : nullptr;
-  return builder_.value(target::info(OpKind::Load), {{address}}, type, {{"invariant", flag}});
+  return builder_.value(target::info(OpKind::Load), {{address}}, type,
+                        {target::attr::Load::invariant(context(), invariant)});
 }
 
 Value* TargetBuilder::load_masked(Value* address, Value* mask, Value* fill) {

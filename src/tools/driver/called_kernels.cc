@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/core/builder.h"
+#include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 
 namespace tessera::driver {
@@ -18,10 +19,10 @@ class CallBuilder {
     OpState state;
     state.info = graph::info(graph::OpKind::Func);
     state.loc = call_->loc();
-    state.attributes = {{"args", described(call_->operand_count(), "x", "input")},
-                        {"results", described(call_->result_count(), "y", {})},
-                        {"role", context_.string("entry")},
-                        {"symbol", context_.symbol(module_.name())}};
+    state.attributes = {graph::attr::Func::args(described(call_->operand_count(), "x", "input")),
+                        graph::attr::Func::results(described(call_->result_count(), "y", {})),
+                        graph::attr::Func::role(context_, "entry"),
+                        common::Function::symbol(context_, module_.name())};
     Op* function = module_.create(state);
     function->move_to_end(module_.body());
     Block* body = function->region()->add_block();

@@ -14,6 +14,7 @@
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
 #include "ir/core/check_sizes.h"
+#include "ir/core/common_attributes.h"
 #include "ir/core/kernel_size.h"
 #include "ir/graph/ops.h"
 #include "ir/text/parser.h"
@@ -59,8 +60,7 @@ std::vector<Module*> pointers(const std::vector<std::unique_ptr<Module>>& module
 }
 
 bool is_for(const Module& module, const Machine& machine) {
-  Attr target = module.attr("target");
-  return target && target->string == machine.name;
+  return module.attr(common::Module::target) == machine.name;
 }
 
 /// The header of a dump for a module.
@@ -370,7 +370,8 @@ Status Compiler::choose_targets_of_dump() {
 /// A dump of several levels holds an entry several times; the first is continued from.
 bool Compiler::is_continued(const Module& module) const {
   return std::any_of(state_->continued.begin(), state_->continued.end(), [&](const auto& known) {
-    return known->name() == module.name() && known->attr("target") == module.attr("target");
+    return known->name() == module.name() &&
+           known->node(common::Module::target) == module.node(common::Module::target);
   });
 }
 
@@ -401,7 +402,7 @@ void Compiler::count_parts() {
   size_t modules = state_->continued.size();
   if (modules == 0 && state_->graph) {
     for (Op* op : *state_->graph->body()) {
-      if (op->is(graph::info(graph::OpKind::Func)) && op->string_attr("role") == "entry") {
+      if (op->is(graph::info(graph::OpKind::Func)) && op->attr(graph::attr::Func::role) == "entry") {
         modules += state_->targets.size();
       }
     }
@@ -423,7 +424,8 @@ Status Compiler::lower_all() {
     }
     if (!state_->continued.empty() || !state_->graph) continue;
     for (Op* op : *state_->graph->body()) {
-      if (op->is(graph::info(graph::OpKind::Func)) && op->string_attr("role") == "entry") {
+      if (op->is(graph::info(graph::OpKind::Func)) &&
+          op->attr(graph::attr::Func::role) == "entry") {
         if (lower_entry(op, *target.machine).failed()) return failure;
       }
     }
@@ -439,9 +441,9 @@ std::unique_ptr<Module> Compiler::module_of(Op* entry, const Machine& machine) {
                                          Level::Graph);
   std::map<Value*, Value*> values;
   module->clone(entry, values)->move_to_end(module->body());
-  module->set_attr("entry", context.string(symbol_name(entry)));
-  module->set_attr("target", context.string(machine.name));
-  module->set_attr("properties", state_->graph->attr("properties"));
+  module->set(common::Module::entry, symbol_name(entry));
+  module->set(common::Module::target, machine.name);
+  module->set_node(common::Module::properties, state_->graph->node(common::Module::properties));
   return module;
 }
 
@@ -454,13 +456,14 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
   std::set<std::string_view> called;
   for (Op* function : *state_->graph->body()) {
     walk(function, [&](Op* op) {
-      if (op->is(graph::info(graph::OpKind::KernelCall))) called.insert(op->string_attr("kernel"));
+      if (op->is(graph::info(graph::OpKind::KernelCall)))
+        called.insert(op->attr(graph::attr::KernelCall::kernel));
     });
   }
   for (const std::string& name : state_->source.exported_kernels) {
     if (called.contains(name)) continue;
     auto module = std::make_unique<Module>(state_->context, diagnostics_.sources(), name, Level::Schedule);
-    module->set_attr("target", state_->context.string(machine.name));
+    module->set(common::Module::target, machine.name);
     if (!state_->source.library->instantiate_exported(*module, name, machine.name)) return failure;
     dump(Stage::Schedule, what_of(*module, machine), *module);
     if (finish(std::move(module), rest_after(pipeline_for(machine), Level::Schedule), machine).failed()) {
@@ -486,7 +489,7 @@ Status Compiler::lower_called_kernels() {
 /// Runs the remaining passes level by level, dumping each level before it is left.
 Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> passes,
                         const Machine& machine) {
-  Attr entry = module->attr("entry");
+  Attr entry = module->node(common::Module::entry);
   std::string what = what_of(*module, machine);
   if (options_.observer) options_.observer->starts(*module, &machine);
   if (options_.progress) options_.progress->part(what);
@@ -657,7 +660,7 @@ bool Compiler::lower_anew(TargetOutput& target, size_t index, Attr halvings) {
   Op* entry = state_->graph && state_->continued.empty() ? state_->graph->find(target.modules[index]->name()) : nullptr;
   if (!entry) return false;
   std::unique_ptr<Module> module = module_of(entry, *target.machine);
-  module->set_attr("halvings", halvings);
+  module->set_node(common::Module::halvings, halvings);
   DiagnosticEngine unheard(diagnostics_.sources());
   trial_ = &unheard;
   size_t errors = diagnostics_.error_count();
@@ -723,7 +726,8 @@ Status Compiler::write_bundle() {
 void Compiler::warn_without_entries() {
   if (!state_->graph || !state_->continued.empty() || !state_->source.exported_kernels.empty()) return;
   for (Op* op : *state_->graph->body()) {
-    if (op->is(graph::info(graph::OpKind::Func)) && op->string_attr("role") == "entry") return;
+    if (op->is(graph::info(graph::OpKind::Func)) && op->attr(graph::attr::Func::role) == "entry")
+      return;
   }
   diagnostics_.report(diag::dump_without_entries, {}, options_.input)
       .help("write @jit above each function that is to be called from outside");

@@ -27,15 +27,18 @@ inline void check_compiled(TileTest& kernel, const Machine& machine, const std::
     for (TensorValue& tensor : got) buffers.push_back(tensor.data());
     Op* target = lowered.module().body()->front();
     std::vector<int64_t> free_dims;
-    for (Attr name : target->attr("dims")->elements) free_dims.push_back(dims.find(name->string)->second);
+    for (std::string_view name : target->attr(target::attr::Func::dims)) {
+      free_dims.push_back(dims.find(name)->second);
+    }
     int64_t programs = 1;
-    for (Attr extent : target->attr("grid")->elements) programs *= value_of(extent->dim);
-    size_t scratch_bytes = size_t(value_of(target->attr("scratch")->dim));
+    for (Dim extent : target->attr(target::attr::Func::grid)) programs *= value_of(extent);
+    size_t scratch_bytes = size_t(value_of(target->attr(target::attr::Func::scratch)));
     void* scratch = std::aligned_alloc(64, (scratch_bytes + 127) / 64 * 64);
     std::fill_n(static_cast<uint8_t*>(scratch), scratch_bytes, uint8_t(0x7f));
     function(buffers.data(), free_dims.data(), 0, programs, scratch);
     std::free(scratch);
-    for (size_t i = wanted.size() - size_t(target->int_attr("outputs")); i < wanted.size(); ++i) {
+    for (size_t i = wanted.size() - size_t(target->attr(target::attr::Func::outputs));
+         i < wanted.size(); ++i) {
       double error = difference(got[i], wanted[i]);
       if (error > bound) FAIL("result " << i << " differs by " << error << "\n" << kernel.text());
       CHECK(error <= bound);

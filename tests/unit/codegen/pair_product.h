@@ -67,13 +67,13 @@ class Product {
     };
     Op* target = lowered_->module().body()->front();
     std::vector<int64_t> values;
-    for (Attr name : target->attr("dims")->elements)
-      values.push_back(dims.find(name->string)->second);
+    for (std::string_view name : target->attr(target::attr::Func::dims))
+      values.push_back(dims.find(name)->second);
     std::vector<void*> buffers;
     for (TensorValue& tensor : tensors) buffers.push_back(tensor.data());
     int64_t programs = 1;
-    for (Attr extent : target->attr("grid")->elements) programs *= value_of(extent->dim);
-    size_t bytes = size_t(value_of(target->attr("scratch")->dim)) / 64 * 64 + 64;
+    for (Dim extent : target->attr(target::attr::Func::grid)) programs *= value_of(extent);
+    size_t bytes = size_t(value_of(target->attr(target::attr::Func::scratch))) / 64 * 64 + 64;
     KernelFunction function = lowered_->kernel("mm.0");
     std::vector<std::thread> workers;
     for (int64_t worker = 0; worker < threads; ++worker) {

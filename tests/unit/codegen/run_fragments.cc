@@ -46,8 +46,8 @@ bool run_fragments(TileTest& split, std::vector<TensorValue>& tensors, const Dim
   std::vector<void*> buffers;
   for (TensorValue& tensor : tensors) buffers.push_back(tensor.data());
   int64_t programs = 1;
-  for (Attr extent : kernel->attr("grid")->elements) programs *= value_of(extent->dim, dims);
-  size_t bytes = size_t(value_of(kernel->dim_attr("scratch"), dims));
+  for (Dim extent : kernel->attr(tile::attr::Kernel::grid)) programs *= value_of(extent, dims);
+  size_t bytes = size_t(value_of(kernel->attr(tile::attr::Kernel::scratch), dims));
   std::unique_ptr<void, decltype(&std::free)> scratch(std::aligned_alloc(64, bytes + 64),
                                                       &std::free);
   std::vector<int64_t> values = dim_values(kernel, dims);

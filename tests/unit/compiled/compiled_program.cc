@@ -1,3 +1,4 @@
+#include "ir/core/common_attributes.h"
 #include "unit/compiled/compiled_program.h"
 
 #include <catch2/catch.hpp>
@@ -33,7 +34,7 @@ class KernelLauncher : public HostRunner {
       return *evaluate(
           dim, [&](std::string_view name) { return std::optional(dims.find(name)->second); });
     };
-    size_t inputs = parameters.size() - size_t(kernel->int_attr("outputs"));
+    size_t inputs = parameters.size() - size_t(kernel->attr(common::Kernel::outputs));
     std::vector<std::unique_ptr<GuardedMemory>> memory;
     std::vector<void*> buffers;
     for (size_t i = 0; i < parameters.size(); ++i) {
@@ -44,12 +45,12 @@ class KernelLauncher : public HostRunner {
       }
     }
     std::vector<int64_t> free_dims;
-    for (Attr name : kernel->attr("dims")->elements) {
-      free_dims.push_back(dims.find(name->string)->second);
+    for (std::string_view name : kernel->attr(target::attr::Func::dims)) {
+      free_dims.push_back(dims.find(name)->second);
     }
     int64_t programs = 1;
-    for (Attr extent : kernel->attr("grid")->elements) programs *= value_of(extent->dim);
-    GuardedMemory scratch(size_t(value_of(kernel->attr("scratch")->dim)));
+    for (Dim extent : kernel->attr(target::attr::Func::grid)) programs *= value_of(extent);
+    GuardedMemory scratch(size_t(value_of(kernel->attr(target::attr::Func::scratch))));
     std::string name(symbol_name(kernel));
     INFO("kernel " << name);
     object_.find(name)(buffers.data(), free_dims.data(), 0, programs, scratch.data());
@@ -104,9 +105,9 @@ bool CompiledProgram::compile() {
   module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
   std::map<Value*, Value*> values;
   module_->clone(graph_->find("f"), values)->move_to_end(module_->body());
-  module_->set_attr("entry", text_.context.string("f"));
-  module_->set_attr("target", text_.context.string(machine_->name));
-  module_->set_attr("properties", graph_->attr("properties"));
+  module_->set(common::Module::entry, "f");
+  module_->set(common::Module::target, machine_->name);
+  module_->set_node(common::Module::properties, graph_->node(common::Module::properties));
   if (!run_passes(*module_, cpu_pipeline(), machine_)) return false;
   Module* modules[] = {module_.get()};
   image_ = codegen::compile_kernels(modules, *machine_).image;

@@ -10,6 +10,7 @@
 // was half a step away from the mathematics and comes out a whole step off, hence not less than
 // two.
 
+#include "ir/core/common_attributes.h"
 #include "unit/passes/random_graph.h"
 
 #include <catch2/catch.hpp>
@@ -142,7 +143,7 @@ void check_compiled(const std::string& graph, const std::vector<Sample>& samples
 bool passes_guards(Module& module, const DimValues& dims) {
   for (Op* function : *module.body()) {
     if (!function->is(host::info(host::OpKind::Func))) continue;
-    for (const DimFact& fact : read_facts(function->attr("guards"))) {
+    for (const DimFact& fact : read_facts(function->attr(common::Entry::guards))) {
       if (!holds(*evaluate(fact.left, dims), fact.relation, *evaluate(fact.right, dims))) return false;
     }
   }

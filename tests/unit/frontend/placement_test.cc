@@ -9,12 +9,12 @@ using namespace tessera::frontend;
 namespace {
 
 /// The value of an attribute of the entry of a program, as it is printed.
-std::string attribute(const std::string& text, const std::string& name) {
+std::string attribute(const std::string& text, AttrKey<AttrType::Dicts, Arity::Optional> key) {
   Fixture fixture;
   std::string graph = fixture.compile(text);
   INFO(graph);
   REQUIRE(fixture.result.graph);
-  Attr attr = fixture.result.graph->find("f")->attr(name);
+  Attr attr = fixture.result.graph->find("f")->node(key);
   return attr ? attr->text : "";
 }
 
@@ -27,12 +27,12 @@ std::string body(const std::string& statements) {
 
 TEST_CASE("devices and prefetches are hints of the entry, each once") {
   CHECK(attribute(body("    with device(gpu), prefetch(x, into=\"smem\"):\n        x = x + 1.0\n"),
-                  "hints") ==
+                  graph::attr::Func::hints) ==
         "[{device = \"gpu\", kind = \"device\"}, "
         "{into = \"smem\", kind = \"prefetch\", of = \"x\", overlap = \"compute\"}]");
-  CHECK(attribute(body("    on device(cpu)\n    on device(cpu):\n        x = x + 1.0\n"), "hints") ==
-        "[{device = \"cpu\", kind = \"device\"}]");
-  CHECK(attribute(body(""), "hints").empty());
+  CHECK(attribute(body("    on device(cpu)\n    on device(cpu):\n        x = x + 1.0\n"),
+                  graph::attr::Func::hints) == "[{device = \"cpu\", kind = \"device\"}]");
+  CHECK(attribute(body(""), graph::attr::Func::hints).empty());
 }
 
 TEST_CASE("a hint that no target heeds is warned about, once for its place") {
@@ -71,7 +71,7 @@ TEST_CASE("a mesh of one device changes nothing") {
       "    with mesh(gpu[0:1], layout={\"batch\": \"shard\", \"params\": \"replicate\"}) as m:\n"
       "        x = x * float(m.size)\n"
       "    with mesh([gpu[0]]).shard(W[\"D\"], x[\"B\"]):\n        pass\n";
-  CHECK(attribute(body(statements), "hints").empty());
+  CHECK(attribute(body(statements), graph::attr::Func::hints).empty());
 }
 
 TEST_CASE("promises of all functions of an entry are listed") {
@@ -85,7 +85,7 @@ def inner(x):
 def f(x: Tensor[B, f32]):
     return inner(inner(x))
 )";
-  CHECK(attribute(text, "numerics") ==
+  CHECK(attribute(text, graph::attr::Func::numerics) ==
         "[{bounded = [0.0, 0.5], function = \"f\", stable = false}, "
         "{bounded = [-100.0, 100.0], function = \"inner\", stable = true}]");
 }

@@ -1,3 +1,4 @@
+#include "ir/core/common_attributes.h"
 #include "unit/gpu/gpu_program.h"
 
 #include <catch2/catch.hpp>
@@ -89,8 +90,8 @@ GpuProgram::GpuProgram(const std::string& graph, std::string_view machine, const
   module_ = std::make_unique<Module>(text_.context, text_.sources, "f", Level::Graph);
   std::map<Value*, Value*> values;
   module_->clone(graph_->find("f"), values)->move_to_end(module_->body());
-  module_->set_attr("entry", text_.context.string("f"));
-  module_->set_attr("target", text_.context.string(machine_->name));
+  module_->set(common::Module::entry, "f");
+  module_->set(common::Module::target, machine_->name);
   passes_ = pipeline_for(*machine_);
 }
 
@@ -173,7 +174,7 @@ std::vector<Op*> GpuProgram::kernels() const {
 size_t GpuProgram::count(std::string_view op) const {
   size_t found = 0;
   for (Op* kernel : kernels()) {
-    if (kernel->has_attr("assume")) continue;
+    if (kernel->has(common::Kernel::assume)) continue;
     walk(kernel, [&](Op* inner) { found += inner->name() == op; });
   }
   return found;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 
+#include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
 #include "ir/layout/text.h"
 #include "passes/pass_manager.h"
@@ -75,7 +76,8 @@ Op* only_op(GpuProgram& program, OpKind kind) {
 std::vector<int64_t> pending_waits(GpuProgram& program) {
   std::vector<int64_t> pending;
   walk(program.kernels().at(0), [&](Op* op) {
-    if (op->is(tile::info(OpKind::MmaWait))) pending.push_back(op->int_attr("pending"));
+    if (op->is(tile::info(OpKind::MmaWait)))
+      pending.push_back(op->attr(tile::attr::MmaWait::pending));
   });
   return pending;
 }
@@ -199,12 +201,14 @@ TEST_CASE("plan_pipeline leaves a left factor in the registers of the sums it is
 TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of workers") {
   check_pass(PassId::make_persistent, hopper, {"matmul bf16, b", "matmul f16", "matmul of a slice", "matmul, bias"},
              [](GpuProgram& program) {
-               bool persistent = program.kernels().back()->flag("persistent");
+               bool persistent = program.kernels().back()->attr(common::Kernel::persistent);
                CHECK(persistent == (program.count("tile.worker_id") == 1));
                if (persistent) CHECK(program.count("tile.program_id") == 0);
              });
   check_pass(PassId::make_persistent, ampere, {"matmul bf16, b K x N, by"},
-             [](GpuProgram& program) { CHECK(!program.kernels().back()->flag("persistent")); });
+             [](GpuProgram& program) {
+               CHECK(!program.kernels().back()->attr(common::Kernel::persistent));
+             });
 }
 
 TEST_CASE("specialise_roles splits what has a channel") {
@@ -212,23 +216,25 @@ TEST_CASE("specialise_roles splits what has a channel") {
                                                 "matmul f16", "matmul of a slice", "matmul, bias"},
              [](GpuProgram& program) {
                CHECK(program.count("tile.role") == 2);
-               CHECK(program.kernels().at(0)->int_attr("threads") == 256);
+               CHECK(program.kernels().at(0)->required(common::Kernel::threads) == 256);
              });
   check_pass(PassId::specialise_roles, hopper, {"matmul bf16, one role", "matmul bf16, b K x N, any", "softmax"},
              [](GpuProgram& program) { CHECK(program.count("tile.role") == 0); });
   check_pass(PassId::specialise_roles, ampere, {"matmul bf16, b K x N, by"},
-             [](GpuProgram& program) { CHECK(program.kernels().at(0)->int_attr("threads") == 128); });
+             [](GpuProgram& program) {
+               CHECK(program.kernels().at(0)->required(common::Kernel::threads) == 128);
+             });
 }
 
 TEST_CASE("multi_buffer gives slots to channels between roles") {
   check_pass(PassId::multi_buffer, hopper, {"matmul bf16, b K x N, by", "matmul f16", "matmul, bias"},
              [](GpuProgram& program) {
                Op* channel = only_op(program, OpKind::Channel);
-               CHECK(channel->int_attr("stages") == 2);
+               CHECK(channel->attr(tile::attr::Channel::stages) == 2);
                for (unsigned i = 0; i < 2; ++i) CHECK(channel->operand(i)->type()->dims[0]->is_constant(2));
              });
   check_pass(PassId::multi_buffer, hopper, {"matmul bf16, one role"}, [](GpuProgram& program) {
-    CHECK(only_op(program, OpKind::Channel)->int_attr("stages") == 1);
+    CHECK(only_op(program, OpKind::Channel)->attr(tile::attr::Channel::stages) == 1);
   });
 }
 
@@ -333,7 +339,8 @@ TEST_CASE("insert_barriers counts arrivals") {
                CHECK(program.count("tile.channel") == 0);
                std::vector<int64_t> arrivals;
                walk(program.kernels().at(0), [&](Op* op) {
-                 if (op->is(tile::info(OpKind::Barriers))) arrivals.push_back(op->int_attr("arrivals"));
+                 if (op->is(tile::info(OpKind::Barriers)))
+                   arrivals.push_back(op->attr(tile::attr::Barriers::arrivals));
                });
                CHECK(arrivals == std::vector<int64_t>{1, 4});
              });
@@ -347,7 +354,8 @@ TEST_CASE("rows that only registers hold may be empty, and of any extent up to t
       program.advance_to(PassId::plan_pipeline);
       std::string guards;
       for (Op* op : *program.module().body()) {
-        if (op->is(host::info(host::OpKind::Func))) guards += op->attr("guards")->text;
+        if (op->is(host::info(host::OpKind::Func)))
+          guards += op->node(host::attr::Func::guards)->text;
       }
       INFO(guards);
       CHECK(guards.find("<=") != std::string::npos);
@@ -367,7 +375,7 @@ TEST_CASE("kernels that the sizes of a signature never need are not made") {
       program.advance_to(PassId::propagate_masks);
       std::string all;
       for (Op* kernel : program.kernels()) {
-        if (kernel->has_attr("assume")) all += kernel->attr("assume")->text;
+        if (kernel->has(common::Kernel::assume)) all += kernel->node(common::Kernel::assume)->text;
       }
       return all;
     };
@@ -384,7 +392,8 @@ TEST_CASE("fallback kernels are dropped where one kernel is for all sizes") {
   for (std::string_view machine : gpu_machines) {
     GpuProgram program(*cases_named({"scan of rows of any size"}).at(0), machine);
     auto fallbacks = [&] {
-      return std::ranges::count_if(program.kernels(), [](Op* kernel) { return kernel->has_attr("fallback"); });
+      return std::ranges::count_if(
+          program.kernels(), [](Op* kernel) { return kernel->has(common::Kernel::fallback); });
     };
     program.advance_to(PassId::propagate_masks);
     CHECK(fallbacks() > 0);
@@ -398,14 +407,15 @@ TEST_CASE("allocate_shared gives every buffer a place of its own") {
     check_pass(PassId::allocate_shared, machine, {"matmul", "softmax", "rmsnorm", "generated"},
                [](GpuProgram& program) {
                  for (Op* kernel : program.kernels()) {
-                   int64_t shared = kernel->int_attr("shared");
+                   int64_t shared = kernel->required(common::Kernel::shared);
                    CHECK(shared <= program.machine().gpu.shared_per_block);
                    std::map<int64_t, int64_t> ends;
                    walk(kernel, [&](Op* op) {
                      bool memory = op->is(tile::info(OpKind::AllocShared)) || op->is(tile::info(OpKind::Barriers));
                      if (!memory) return;
                      Type type = op->result()->type();
-                     int64_t bytes = byte_size(type->dtype), offset = op->int_attr("offset");
+                     int64_t bytes = byte_size(type->dtype),
+                             offset = op->required(tile::attr::AllocShared::offset);
                      for (Dim dim : type->dims) bytes *= *dim->constant();
                      CHECK(ends.emplace(offset, offset + bytes).second);
                      bool swizzled = type->layout.find("swizzle") != std::string_view::npos;

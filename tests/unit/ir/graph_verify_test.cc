@@ -129,7 +129,7 @@ const std::vector<Refused>& refused() {
        "not [B, A]"},
       {{"%a: tensor<A, f32>"},
        "%r: tensor<A, f32> = gir.transpose %a {perm = [\"x\"]}",
-       "list of axes"},
+       "each of 'perm' must be an integer"},
       {{"%a: tensor<8, f32>"},
        "%r: tensor<5, f32> = gir.slice %a {starts = [4], steps = [1]}",
        "element 8"},
@@ -147,7 +147,7 @@ const std::vector<Refused>& refused() {
        "1 each"},
       {{"%a: tensor<8, f32>"},
        "%r: tensor<2, f32> = gir.slice %a {starts = [1], steps = [1.0]}",
-       "integers"},
+       "each of 'steps' must be an integer, not 1.0"},
       {{"%a: tensor<8, f32>"},
        "%r: tensor<4 x 3, f32> = gir.windows %a {axis = 0, dilation = 1, step = 2}",
        "element 8 along axis 0 is outside an extent of 8"},
@@ -454,11 +454,13 @@ TEST_CASE("a function's facts fit its body") {
   check_function(x, arg + ", " + result + R"(, role = "init")", body, "names its parameters");
   check_function(x, arg + ", " + result + ", " + init, body, "a seed of type tensor<u64>");
   check_function(x, arg + ", results = [], " + entry, body, "has 0 results, and 1 are returned");
-  check_function(x, arg + ", guards = [1], " + result + ", " + entry, body, "each of 'guards' compares");
+  check_function(x, arg + ", guards = [1], " + result + ", " + entry, body,
+                 "each of 'guards' must be a relation");
   check_function(
       x, arg + R"(, guards = [{left = 1, relation = "=", right = <B>}], )" + result + ", " + entry,
-      body, "each of 'guards' compares");
-  check_function(x, arg + ", effects = [1], " + result + ", " + entry, body, "list of strings");
+      body, "each of 'guards' must be a relation");
+  check_function(x, arg + ", effects = [1], " + result + ", " + entry, body,
+                 "each of 'effects' must be a string, not 1");
   check_function("%x: f32", arg + ", " + result + ", " + entry, "gir.return []",
                  "must be a tensor");
 }

@@ -74,7 +74,7 @@ TEST_CASE("a launch lists variants, and falls back on a kernel that always may r
   CHECK(once.find("kernel = @f.0, variants = [@f.even]}") != std::string::npos);
   CHECK(TextFixture().round_trip(once) == once);
   check_report(launch("f.0", "[@f.odd]"), "there is no kernel @f.odd");
-  check_report(launch("f.0", "[1]"), "variant 1 is no symbol");
+  check_report(launch("f.0", "[1]"), "each of 'variants' must be a symbol, not 1");
   check_report(launch("f.even", "[]"), "need not hold, so kernel @f.even can only be a variant");
   std::string even = R"(guards = [{left = <S % 4>, relation = "==", right = 0}], )";
   std::string certain = TextFixture().round_trip(launch("f.even", "[]", even));
@@ -136,7 +136,7 @@ TEST_CASE("host values keep their sizes") {
   check_body_report("%0: tensor<B, f32> = host.constant {values = [1.0]}\nhost.return [%0]\n",
                     "must be constants");
   check_body_report("%0: tensor<1, f32> = host.constant {values = [\"a\"]}\nhost.return [%0]\n",
-                    "is not a number");
+                    "each of 'values' must be a number or a bool, not \"a\"");
   check_body_report("%0: tensor<1, f32> = host.fill\nhost.return [%0]\n",
                     "attribute 'value' is missing");
 }
@@ -152,12 +152,15 @@ TEST_CASE("a print has an item for each pair of buffers") {
   CHECK(once.find("host.print [%0], [%1] {grid = [<B>], items = [" + item + "]}") != std::string::npos);
   CHECK(TextFixture().round_trip(once) == once);
   check_body_report(print("[]"), "it has 0 items, and 1 and 1 buffers");
-  check_body_report(print("[" + item + "]", "B x 1, bool"), "which is no bool of the dims of tensor<B x 1 x 4, f32>");
+  check_body_report(print("[" + item + "]", "B x 1, bool"),
+                    "which is no bool of the dims of tensor<B x 1 x 4, f32>");
   check_body_report(print("[" + item + "]", "B x 1 x 4, u8"), "which is no bool of the dims of");
-  for (const char* bad : {"[1]", R"([{extents = [], label = "v", loop = 0, source = "", trip_counts = []}])",
-                          R"([{extents = [4], label = "v", loop = 1, source = "", trip_counts = []}])",
-                          R"([{extents = [4], label = 1, loop = 0, source = "", trip_counts = []}])",
-                          R"([{extents = [4], label = "v", loop = 0, source = "", trip_counts = ["K"]}])"}) {
+  check_body_report(print("[1]"), "each of 'items' must be a dict, not 1");
+  for (const char* bad :
+       {R"([{extents = [], label = "v", loop = 0, source = "", trip_counts = []}])",
+        R"([{extents = [4], label = "v", loop = 1, source = "", trip_counts = []}])",
+        R"([{extents = [4], label = 1, loop = 0, source = "", trip_counts = []}])",
+        R"([{extents = [4], label = "v", loop = 0, source = "", trip_counts = ["K"]}])"}) {
     check_body_report(print(bad), "item 0 is malformed");
   }
 }
@@ -181,5 +184,5 @@ TEST_CASE("an entry describes its arguments and results") {
       module_text(
           body,
           R"({args = [{kind = "input", name = "x"}, {kind = "input", name = "b"}], guards = [{left = <B>, relation = "=~", right = 1}], results = [{name = "y"}]})"),
-      "each of 'guards' compares two dims");
+      "each of 'guards' must be a relation");
 }

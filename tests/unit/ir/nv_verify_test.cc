@@ -233,5 +233,5 @@ TEST_CASE("a wrong tensor map is refused") {
   check("swizzle = 128", "swizzle = 16", "'swizzle' must be 0, 32, 64 or 128");
   check("[64, 128]", "[128, 128]", "rows of 256 bytes do not fit a swizzle of 128");
   check("[64, 128]", "[4, 128]", "rows of a box must be a multiple of 16 bytes, not 8");
-  check(map, "1", "it is no dict");
+  check_refused(kernel("", "threads = 128", "1"), "each of 'descriptors' must be a dict, not 1");
 }

@@ -165,7 +165,7 @@ TEST_CASE("a target function with wrong facts is refused") {
     INFO(message);
     CHECK(message.find(reason) != std::string::npos);
   };
-  check(with_statements("", "dims = [3]"), "'dims' must list names");
+  check(with_statements("", "dims = [3]"), "each of 'dims' must be a string, not 3");
   auto checking = [](int parameter) {
     return with_statements("", "checks = [{access = \"load\", parameter = " + std::to_string(parameter) +
                                    ", source = \"\"}], dims = [\"N\"]");
@@ -181,7 +181,7 @@ TEST_CASE("a target function with wrong facts is refused") {
   check(other, "its parameters must be (ptr, ptr, i64, i64, ptr)");
   std::string params = text;
   params.replace(params.find("!tensor<N, f32>"), 15, "1");
-  check(params, "'params' must list types");
+  check(params, "each of 'params' must be a type");
   check(with_statements("", "dims = [\"N\"], shared = 1024"), "'shared' needs 'threads'");
   check(with_statements("", "dims = [\"M\"]"), "dim 'M' occurs in none of 'params'");
   check(with_statements("", "dims = [\"N\", \"N\"]"), "'dims' names 'N' twice");
@@ -190,5 +190,5 @@ TEST_CASE("a target function with wrong facts is refused") {
   grid.replace(grid.find("grid = [1]"), 10, "grid = [<M>]");
   check(grid, "size 'M' is none of its 'dims'");
   grid.replace(grid.find("grid = [<M>]"), 12, "grid = [\"N\"]");
-  check(grid, "'grid' must list sizes");
+  check(grid, "each of 'grid' must be a size");
 }

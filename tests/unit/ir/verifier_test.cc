@@ -45,7 +45,8 @@ TEST_CASE("rules of the tables are verified") {
   check_mentions(report("%a: i64 = tile.program_id\n"), "'tile.program_id' breaks its rules: attribute 'axis' is missing [ir-verify]");
   check_mentions(report("%a: f32 = tile.program_id {axis = 0}\n"), "result 'result' must be an i64 index, not f32");
   check_mentions(report("%a: f32 = tile.constant {value = 1, colour = 2}\n"), "it has no attribute 'colour'");
-  check_mentions(report("%a: f32 = tile.constant {value = \"1\"}\n"), "attribute 'value' must be of kind Float, not String");
+  check_mentions(report("%a: f32 = tile.constant {value = \"1\"}\n"),
+                 "attribute 'value' must be a number, not \"1\"");
   check_mentions(report("gir.return []\n"), "'gir.return' breaks its rules: it is an op of level graph in a module of level tile");
   check_mentions(report("host.return []\n"), "'host.return' breaks its rules: it is an op of level host inside of 'tile.kernel'");
   check_mentions(report("%a: i64 = tile.constant {value = 1}\n%b: f32 = tile.sqrt %a\n"), "it does not take i64");

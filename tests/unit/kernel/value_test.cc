@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "frontend/values/embedded.h"
+#include "ir/core/common_attributes.h"
 #include "ir/numbers/machine.h"
 #include "ir/schedule/schedule_keys.h"
 #include "support/file.h"
@@ -26,7 +27,7 @@ def f(a: Tensor[M, K, f32], b: Tensor[K, N, f32]) -> Tensor[M, N, f32]:
     return acc
 )");
   Op* kernel = fixture.module.find("f");
-  return kernel ? std::string(kernel->attr("schedule")->text) : text;
+  return kernel ? std::string(kernel->node(common::Kernel::schedule)->text) : text;
 }
 
 std::string table_error(const std::string& text) {
@@ -111,7 +112,8 @@ TEST_CASE("rows of a table are those of the library's kernel, not of a program's
     fixture.request.machine = machine;
     fixture.build();
     Op* kernel = fixture.module.find("k");
-    return kernel ? std::string(kernel->attr("schedule")->text) : render_all(fixture.diagnostics, {});
+    return kernel ? std::string(kernel->node(common::Kernel::schedule)->text)
+                  : render_all(fixture.diagnostics, {});
   };
   KernelFixture library;
   library.ask("matmul", {"tensor<64 x 64, f32>", "tensor<64 x 64, f32>"});

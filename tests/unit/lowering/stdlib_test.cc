@@ -50,7 +50,8 @@ void check_entry(const std::string& args, const std::string& body,
   REQUIRE(lowered);
   size_t count = 0;
   for (Op* op : *module.body()) {
-    count += op->is(schedule::info(schedule::OpKind::Kernel)) && !op->has_attr("assume");
+    count += op->is(schedule::info(schedule::OpKind::Kernel)) &&
+             !op->has(schedule::attr::Kernel::assume);
   }
   CHECK(count == kernels);
   bool tiled = bool(schedule_to_tile(module, pass)) && bool(propagate_masks(module, pass)) &&

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/eval.h"
 #include "passes/pass.h"
 #include "unit/ir/text_fixture.h"
@@ -51,9 +52,9 @@ struct Allocated {
       if (op->is(tile::info(tile::OpKind::AllocShared))) buffers.push_back(op);
     });
   }
-  int64_t offset(size_t i) const { return buffers[i]->int_attr("offset"); }
+  int64_t offset(size_t i) const { return buffers[i]->required(tile::attr::AllocShared::offset); }
   bool share() const { return offset(0) == offset(1); }
-  int64_t total() const { return kernel->int_attr("shared"); }
+  int64_t total() const { return kernel->required(common::Kernel::shared); }
   /// Whether the interpreter finds the doubled values, and no access that nothing orders.
   bool runs() {
     TensorValue x = *TensorValue::make(DType::F32, {16, 32}), y = *TensorValue::make(DType::F32, {16, 32});
@@ -81,7 +82,7 @@ TEST_CASE("buffers without a barrier between have bytes of their own, and need t
   CHECK(!apart.share());
   CHECK(apart.total() == 2 * 16 * 32 * 4);
   CHECK(apart.runs());
-  apart.buffers[1]->set_attr("offset", apart.f.context.integer(apart.offset(0)));
+  apart.buffers[1]->set(tile::attr::AllocShared::offset, apart.offset(0));
   CHECK(!apart.runs());
 }
 

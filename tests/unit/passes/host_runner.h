@@ -7,6 +7,7 @@
 #include <memory>
 #include <stdexcept>
 
+#include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
 #include "ir/tile/eval.h"
 
@@ -62,8 +63,8 @@ class HostRunner {
 
   void loop(Op* op) {
     std::vector<TensorValue> carried = copies(op, host::in::For::inits);
-    std::string counter(op->string_attr("counter"));
-    for (int64_t i = 0, count = size(op->dim_attr("count")); i < count; ++i) {
+    std::string counter(op->attr(host::attr::For::counter));
+    for (int64_t i = 0, count = size(op->attr(host::attr::For::count)); i < count; ++i) {
       dims_[counter] = i;
       carried = run_block(op->region()->front(), carried);
     }
@@ -107,7 +108,8 @@ class HostRunner {
       case host::OpKind::Yield:
         return;
       case host::OpKind::Check:
-        if (!holds_true(values_.at(op->operand(0)))) throw std::runtime_error(std::string(op->string_attr("message")));
+        if (!holds_true(values_.at(op->operand(0))))
+          throw std::runtime_error(std::string(op->attr(host::attr::Check::message)));
         return;
       case host::OpKind::For:
         return loop(op);
@@ -126,7 +128,7 @@ class HostRunner {
 
   void constant(Op* op) {
     TensorValue value = made(op->result());
-    const std::vector<Attr>& numbers = op->attr("values")->elements;
+    const std::vector<Attr>& numbers = op->attr(host::attr::Constant::values);
     for (size_t i = 0; i < numbers.size(); ++i) {
       value.set(int64_t(i), element(numbers[i], value.dtype()));
     }
@@ -136,9 +138,11 @@ class HostRunner {
   /// The first variant whose assumptions hold, else the kernel.
   Op* choice(Op* launch, const DimValues& dims) {
     for (Op* kernel : host::choices(launch)) {
-      if (std::ranges::all_of(read_facts(kernel->attr("assume")), [&](const DimFact& fact) {
-            return holds(*evaluate(fact.left, dims), fact.relation, *evaluate(fact.right, dims));
-          })) {
+      if (std::ranges::all_of(read_facts(kernel->attr(common::Kernel::assume)),
+                              [&](const DimFact& fact) {
+                                return holds(*evaluate(fact.left, dims), fact.relation,
+                                             *evaluate(fact.right, dims));
+                              })) {
         return kernel;
       }
     }
@@ -147,7 +151,8 @@ class HostRunner {
 
   void launch(Op* op) {
     DimValues dims;
-    for (const auto& [name, value] : op->attr("dims")->entries) dims[name] = size(value->dim);
+    for (const auto& [name, value] : op->attr(host::attr::Launch::dims)->entries)
+      dims[name] = size(value->dim);
     Op* kernel = choice(op, dims);
     std::vector<TensorValue*> parameters;
     for (Value* operand : op->ins(host::in::Launch::operands)) parameters.push_back(&values_.at(operand));

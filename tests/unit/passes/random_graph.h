@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ir/core/builder.h"
+#include "ir/core/common_attributes.h"
 #include "ir/graph/build.h"
 #include "ir/graph/ops.h"
 #include "passes/analysis/access.h"
@@ -36,9 +37,9 @@ class RandomGraph {
       args.push_back(
           context_.dict({{"kind", context_.string("input")}, {"name", context_.string(name)}}));
     }
-    state.attributes = {{"args", context_.array(args)},
-                        {"role", context_.string("entry")},
-                        {"symbol", context_.symbol("f")}};
+    state.attributes = {graph::attr::Func::args(context_, args),
+                        graph::attr::Func::role(context_, "entry"),
+                        common::Function::symbol(context_, "f")};
     function_ = module.create(state);
     function_->move_to_end(module.body());
     Block* body = function_->region()->add_block();
@@ -62,7 +63,7 @@ class RandomGraph {
       names.push_back(context_.dict({{"name", context_.string("r" + std::to_string(i))}}));
     }
     builder_.op(graph::info(graph::OpKind::Return), {results}, {});
-    function_->set_attr("results", context_.array(names));
+    function_->set(common::Entry::results, names);
     return function_;
   }
 
@@ -169,7 +170,8 @@ class RandomGraph {
     std::shuffle(perm.begin(), perm.end(), random_);
     std::vector<Dim> dims;
     for (int64_t axis : perm) dims.push_back(a->type()->dims[size_t(axis)]);
-    add(K::Transpose, {{a}}, tensor(dims, a->type()->dtype), {{"perm", context_.integers(perm)}});
+    add(K::Transpose, {{a}}, tensor(dims, a->type()->dtype),
+        {graph::attr::Transpose::perm(context_, perm)});
   }
 
   void reshape(Value* a) {
@@ -245,9 +247,9 @@ class RandomGraph {
       if (reduced && keep) dims.push_back(number(1));
     }
     add(K::Reduce, {{a}}, tensor(dims, a->type()->dtype),
-        {{"axes", context_.integers(axes)},
-         {"keep", context_.boolean(keep)},
-         {"kind", context_.string(a->type()->dtype == DType::F32 && pick(2) ? "sum" : "max")}});
+        {graph::attr::Reduce::axes(context_, axes),
+         common::Along::keep(context_, keep),
+         common::Along::kind(context_, a->type()->dtype == DType::F32 && pick(2) ? "sum" : "max")});
   }
 
   void concat(Value* a) {
@@ -261,7 +263,7 @@ class RandomGraph {
       if (dims != a->type()->dims) continue;
       dims[axis] = context_.dims().add(dims[axis], b->type()->dims[axis]);
       add(K::Concat, {{a, b}}, tensor(dims, a->type()->dtype),
-          {{"axis", context_.integer(int64_t(axis))}});
+          {common::Along::axis(context_, int64_t(axis))});
       return;
     }
   }
@@ -280,9 +282,9 @@ class RandomGraph {
       dims[dims.size() - 2] = ta ? x.back() : x[x.size() - 2];
       dims.back() = tb ? y[0] : y[1];
       add(K::Gemm, {{a}, {b}}, tensor(dims, DType::F32),
-          {{"accum", context_.dtype(DType::F32)},
-           {"transpose_a", context_.boolean(ta)},
-           {"transpose_b", context_.boolean(tb)}});
+          {graph::attr::Gemm::accum(context_, DType::F32),
+           graph::attr::Gemm::transpose_a(context_, ta),
+           graph::attr::Gemm::transpose_b(context_, tb)});
       return;
     }
   }
@@ -315,14 +317,14 @@ class RandomGraph {
     Type coordinates = tensor(a->type()->dims, DType::I32);
     auto iota = [&](size_t axis) {
       return builder_.value(graph::info(K::Iota), {}, coordinates,
-                            {{"axis", context_.integer(int64_t(axis))}});
+                            {common::Along::axis(context_, int64_t(axis))});
     };
     Value* row = iota(a->type()->rank() - 2);
     Value* column = iota(a->type()->rank() - 1);
     Value* below =
         builder_.value(graph::info(E::Ge), {{row}, {column}}, tensor(a->type()->dims, DType::Bool));
-    Value* other =
-        builder_.value(graph::info(K::Full), {}, a->type(), {{"value", context_.number(-1.0)}});
+    Value* other = builder_.value(graph::info(K::Full), {}, a->type(),
+                                  {common::Constant::value(context_, -1.0)});
     add(graph::info(E::Select), {{below}, {a}, {other}}, a->type());
   }
 

@@ -130,7 +130,7 @@ TEST_CASE("the innermost loop of a product is loads, broadcasts and one fma") {
                                             {"tile.fma", 1},
                                             {"tile.load", 2},
                                             {"tile.yield", 1}});
-  CHECK_FALSE(fma->parent()->has_attr("unroll"));
+  CHECK_FALSE(fma->parent()->has(tile::attr::For::unroll));
 }
 
 TEST_CASE("the register block fits the machine") {

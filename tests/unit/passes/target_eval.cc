@@ -46,7 +46,8 @@ void TargetEval::run_warp(Op* func, const std::vector<std::vector<uint8_t>*>& bu
 
 const TargetEval& TargetEval::sender(Op* shuffle) {
   bool butterfly = shuffle->is(target::info(OpKind::ShuffleXor));
-  int64_t lane = butterfly ? thread_ ^ shuffle->int_attr("mask") : in(shuffle, 1).lanes[0].i;
+  int64_t lane = butterfly ? thread_ ^ shuffle->attr(target::attr::ShuffleXor::mask)
+                           : in(shuffle, 1).lanes[0].i;
   return warp_->at(size_t(lane % 32));
 }
 
@@ -136,7 +137,7 @@ std::vector<Element> TargetEval::evaluate(Op* op) {
   }
   switch (target::kind_of(op)) {
     case OpKind::Constant: {
-      Attr value = op->attr("value");
+      Attr value = op->attr(target::attr::Constant::value);
       double number = value->is(AttrKind::Int) ? double(value->integer) : value->number;
       return each([&](size_t) { return is_float(type->dtype) ? Element{.f = number} : Element{.i = value->integer}; });
     }
@@ -150,11 +151,12 @@ std::vector<Element> TargetEval::evaluate(Op* op) {
       }
       return out;
     case OpKind::Splat: return each([&](size_t) { return in(op, 0).lanes[0]; });
-    case OpKind::Extract: return {in(op, 0).lanes[size_t(op->int_attr("lane"))]};
+    case OpKind::Extract: return {in(op, 0).lanes[size_t(op->attr(target::attr::Extract::lane))]};
     case OpKind::Shuffle: {
       std::vector<Element> both = in(op, 0).lanes;
       both.insert(both.end(), in(op, 1).lanes.begin(), in(op, 1).lanes.end());
-      for (int64_t lane : op->ints_attr("lanes")) out.push_back(both.at(size_t(lane)));
+      for (int64_t lane : op->attr(target::attr::Shuffle::lanes))
+        out.push_back(both.at(size_t(lane)));
       return out;
     }
     case OpKind::Bitcast: return bitcast(op);

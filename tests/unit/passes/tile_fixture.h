@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
 #include "ir/text/parser.h"
@@ -61,7 +62,7 @@ class TileTest : public TextFixture {
   std::vector<TensorValue> make_tensors(const DimValues& dims, int64_t id_limit = 5) {
     std::vector<TensorValue> tensors;
     Block* body = kernel()->region()->front();
-    unsigned inputs = body->arg_count() - unsigned(kernel()->int_attr("outputs"));
+    unsigned inputs = body->arg_count() - unsigned(kernel()->attr(common::Kernel::outputs));
     std::mt19937 random(7);
     std::uniform_real_distribution<double> real(-2, 2);
     for (unsigned i = 0; i < body->arg_count(); ++i) {
@@ -144,8 +145,8 @@ inline void check_split(const std::string& kernel, const std::vector<DimValues>&
     std::vector<TensorValue> wanted = whole.make_tensors(dims), got = split.make_tensors(dims);
     whole.run_kernel(wanted, dims);
     if (!run_fragments(split, got, dims, machine)) return;
-    for (size_t i = wanted.size() - size_t(split.kernel()->int_attr("outputs")); i < wanted.size();
-         ++i) {
+    for (size_t i = wanted.size() - size_t(split.kernel()->attr(common::Kernel::outputs));
+         i < wanted.size(); ++i) {
       double error = difference(got[i], wanted[i]);
       double most = allowed_difference(got[i].dtype(), bound);
       if (error > most) FAIL("result " << i << " differs by " << error << "\n" << split.text());

@@ -1,3 +1,4 @@
+#include "ir/core/common_attributes.h"
 #include "passes/analysis/tile_halvings.h"
 
 #include <catch2/catch.hpp>
@@ -15,7 +16,7 @@ TEST_CASE("a module notes how often the tiles of a call are halved") {
   for (int64_t times = 1; times <= most_halvings; ++times) {
     Attr noted = with_more_halvings(module, {first, first});
     REQUIRE(noted);
-    module.set_attr("halvings", noted);
+    module.set_node(common::Module::halvings, noted);
     CHECK(tile_halvings(module, first) == times);
   }
   CHECK(tile_halvings(module, second) == 0);

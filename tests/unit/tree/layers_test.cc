@@ -151,3 +151,19 @@ TEST_CASE("a room has at most 40 files") {
     CHECK(count <= most_files);
   }
 }
+
+TEST_CASE("attributes are named by keys, and as strings only where IR is text") {
+  static const std::regex by_name(R"(ir/text/attribute_text\.h|AttrKey<[^>]*>\{")");
+  size_t found = 0;
+  for (const auto& file : tree::files_below({"src", "runtime", "tests"}, sources)) {
+    if (file.path.find("tests/unit/tree/") != std::string::npos) continue;
+    INFO(file.path);
+    for (const std::string& line : file.lines) {
+      if (!std::regex_search(line, by_name)) continue;
+      INFO(line);
+      CHECK(parent(file.path) == "src/ir/text");
+      ++found;
+    }
+  }
+  CHECK(found > 0);
+}

@@ -9,10 +9,10 @@
 
 namespace {
 
-/// The types that a header defines at the level of its namespaces, with those namespaces.
+/// The types that a header defines at the level of its namespaces, with those namespaces; no specialisations.
 std::vector<std::string> types_of(const tree::File& header) {
   static const std::regex opening("namespace ([a-z_0-9:]+) \\{");
-  static const std::regex type("(?:struct|class|union|enum|enum class) ([A-Z]\\w*)[^;]*\\{.*");
+  static const std::regex type("(?:struct|class|union|enum|enum class) ([A-Z]\\w*)\\b(?!<)[^;]*\\{.*");
   std::string space;
   std::vector<std::string> types;
   std::smatch found;

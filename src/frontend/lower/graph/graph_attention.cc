@@ -172,9 +172,10 @@ Datum GraphBuilder::attention_kernel(const AttentionTensors& tensors, const grap
   std::string kernel = "flash_attention_2";
   if (options.seed) kernel += "_dropout";
   if (options.sums) kernel += "_lse";
-  std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernel)},
-                                    {"arguments", context().dict(std::move(constants))},
-                                    {"parameters", context().array(std::move(numbers))}};
+  std::vector<OpAttr> attributes = {
+      graph::attr::KernelCall::kernel(context(), kernel),
+      graph::attr::KernelCall::arguments(context(), std::move(constants)),
+      graph::attr::KernelCall::parameters(context().array(std::move(numbers)))};
   add_captured(attributes, nullptr, std::array{arguments[ScoreMod], arguments[MaskMod]});
   Op* op = builder_.op(graph::info(graph::OpKind::KernelCall), {operands}, types, std::move(attributes));
   Datum out = handle(op->result(0), tensors.type, arguments.call);

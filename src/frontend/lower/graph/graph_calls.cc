@@ -251,8 +251,10 @@ void GraphBuilder::add_captured(std::vector<OpAttr>& attributes, const Function*
   for (const std::string& symbol : captures.symbols) {
     sizes.emplace_back(symbol, context().dim(dims().symbol(symbol)));
   }
-  if (!sizes.empty()) attributes.push_back({"sizes", context().dict(std::move(sizes))});
-  if (captures.prints && session().kernels_print()) attributes.push_back({"prints", context().boolean(true)});
+  if (!sizes.empty())
+    attributes.push_back(graph::attr::KernelCall::sizes(context(), std::move(sizes)));
+  if (captures.prints && session().kernels_print())
+    attributes.push_back(graph::attr::KernelCall::prints(context(), true));
 }
 
 /// K, V and length of a cache, which may also be given as a tuple of the three; nothing when a
@@ -441,12 +443,14 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
       return Datum::poison();
     }
   }
-  std::vector<OpAttr> attributes = {{"kernel", context().symbol(kernels_.symbol_of(function))}};
+  std::vector<OpAttr> attributes = {
+      graph::attr::KernelCall::kernel(context(), kernels_.symbol_of(function))};
   if (!constants.empty()) {
-    attributes.push_back({"arguments", context().dict(std::move(constants))});
+    attributes.push_back(graph::attr::KernelCall::arguments(context(), std::move(constants)));
   }
   bool left_out = !numbers.empty() && numbers.back()->integer >= int64_t(numbers.size());
-  if (left_out) attributes.push_back({"parameters", context().array(std::move(numbers))});
+  if (left_out)
+    attributes.push_back(graph::attr::KernelCall::parameters(context().array(std::move(numbers))));
   std::vector<Datum> given;
   for (const SignatureParameter& parameter : signature.parameters) {
     given.push_back(scope->find_here(parameter.name)->value);

@@ -235,8 +235,10 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   std::string counter = fmt::format("{}_{}", target ? target->text : "i", counters_++);
   Dim iteration = dims().symbol(counter);
   Carried carried = carried_names(loop.body, scope);
-  Op* op = region_op(OpKind::For, carried.inits, carried.inits,
-                     {{"count", context().dim(count)}, {"counter", context().string(counter)}}, loop.loc);
+  Op* op = region_op(
+      OpKind::For, carried.inits, carried.inits,
+      {graph::attr::For::count(context(), count), graph::attr::For::counter(context(), counter)},
+      loop.loc);
   Block* block = add_block(op, graph::at::For::body, carried.inits);
   spend_carried(carried, loop.loc);
   Scope* inner = session().new_scope(&scope);

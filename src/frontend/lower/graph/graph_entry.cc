@@ -35,9 +35,9 @@ Op* GraphBuilder::make_function(std::string_view role, Loc loc) {
   OpState state;
   state.info = graph::info(graph::OpKind::Func);
   state.loc = loc;
-  state.attributes = {{"args", context().array({})},
-                      {"results", context().array({})},
-                      {"role", context().string(role)}};
+  state.attributes = {graph::attr::Func::args(context(), std::vector<Attr>()),
+                      graph::attr::Func::results(context(), std::vector<Attr>()),
+                      graph::attr::Func::role(context(), role)};
   return module_.create(state);
 }
 
@@ -117,18 +117,18 @@ void GraphBuilder::finish_arguments() {
       ++position;
     }
   }
-  function_->set_attr("args", context().array(std::move(kept)));
+  function_->set(graph::attr::Func::args, std::move(kept));
 }
 
 /// Callers name arguments, so no two that are left may have one name.
 void GraphBuilder::check_argument_names(const Function& function) {
   Block* block = function_->region()->front();
   std::map<std::string_view, std::pair<std::string, Loc>> seen;
-  Attr descriptions = function_->attr("args");
+  const std::vector<Attr>& descriptions = function_->attr(graph::attr::Func::args);
   for (unsigned i = 0; i < block->arg_count(); ++i) {
-    std::string_view name = descriptions->elements[i]->get("name")->string;
+    std::string_view name = descriptions[i]->get("name")->string;
     std::pair<std::string, Loc> what{"its parameter", Loc{}};
-    if (descriptions->elements[i]->get("kind")->string == "param") what.first = "a param";
+    if (descriptions[i]->get("kind")->string == "param") what.first = "a param";
     if (block->arg(i) == seed_) what.first = "the seed of its random numbers";
     for (const auto& [declaration, value] : params_) {
       if (value == block->arg(i)) what.second = declaration->loc;
@@ -481,7 +481,7 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
   if (!check_states_returned(function)) return false;
   builder_.set_loc(loc);
   builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
-  function_->set_attr("results", context().array(std::move(names)));
+  function_->set(graph::attr::Func::results, std::move(names));
   return true;
 }
 
@@ -505,7 +505,8 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
   Datum result = run_body(function, scope, Loc{});
   std::vector<Attr> found;
   for (const auto& [effect, place] : finished().effects) found.push_back(context().string(effect));
-  if (!found.empty()) function_->set_attr("effects", context().array(std::move(found)));
+  if (!found.empty())
+    function_->set_node(graph::attr::Func::effects, context().array(std::move(found)));
   result = finish_result(function, signature, std::move(result), scope);
   if (result.is_poison() || !add_results(function, result)) return false;
   check_sizes();
@@ -514,9 +515,9 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
 
 /// The promises and requests of the function.
 void GraphBuilder::add_facts() {
-  if (!guards_.empty()) function_->set_attr("guards", context().array(guards_));
-  if (!numerics_.empty()) function_->set_attr("numerics", context().array(numerics_));
-  if (!hints_.empty()) function_->set_attr("hints", context().array(hints_));
+  if (!guards_.empty()) function_->set(graph::attr::Func::guards, guards_);
+  if (!numerics_.empty()) function_->set(graph::attr::Func::numerics, numerics_);
+  if (!hints_.empty()) function_->set(graph::attr::Func::hints, hints_);
 }
 
 void GraphBuilder::build_entry(const Function& function, std::string_view symbol) {
@@ -546,7 +547,7 @@ void GraphBuilder::build_initialisers() {
   for (const ParamDeclaration& declaration : session().params()) build_initialiser(declaration);
   // At the end: an attribute that grew would be kept in each of its lengths.
   for (auto& [text, shared] : initialisers_) {
-    shared.function->set_attr("params", context().array(std::move(shared.params)));
+    shared.function->set_node(graph::attr::Func::params, context().array(std::move(shared.params)));
   }
 }
 
@@ -582,10 +583,10 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   if (good && session().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
     std::string text = source_text(session().sources(), expr.loc);
-    function_->set_attr("results",
-                        context().array({context().dict({{"name", context().string("value")},
-                                                         {"text", context().string(text)}})}));
-    function_->set_attr("args", context().array(arguments_));
+    Attr result =
+        context().dict({{"name", context().string("value")}, {"text", context().string(text)}});
+    function_->set(graph::attr::Func::results, std::vector<Attr>{result});
+    function_->set(graph::attr::Func::args, arguments_);
     share_initialiser(declaration);
   } else {
     function_->erase();

@@ -177,7 +177,8 @@ void GraphBuilder::check_promise(const Function& function, const Datum& result, 
   builder_.set_loc(loc);
   PromiseChecks checks(builder_);
   auto check = [&](Value* holds, std::string message) {
-    builder_.op(graph::info(graph::OpKind::Check), {{holds}}, {}, {{"message", context().string(message)}});
+    builder_.op(graph::info(graph::OpKind::Check), {{holds}}, {},
+                {graph::attr::Check::message(context(), message)});
   };
   for (Value* value : results) {
     if (!promise->bounds) break;

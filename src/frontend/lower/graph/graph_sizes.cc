@@ -152,7 +152,7 @@ Dim GraphBuilder::computed_size(Value* value) {
     argument.value = value;
     return size_of(argument);
   }
-  if (def->is(graph::info(graph::OpKind::Dim))) return def->dim_attr("value");
+  if (def->is(graph::info(graph::OpKind::Dim))) return def->attr(graph::attr::Dim::value);
   if (auto number = graph::uniform_element(value)) return dims().constant(number->i);
   Dim a = computed_size(def->operand(0)), b = computed_size(def->operand(1));
   switch (def->info().elementwise) {

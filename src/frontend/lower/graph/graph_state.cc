@@ -275,10 +275,12 @@ bool GraphBuilder::check_append(const StateValue& cache, Value* k, Loc loc) {
   Value* is_length = graph::elementwise(builder_, ElementwiseKind::Le, {zero, held_length});
   Value* is_free = graph::elementwise(builder_, ElementwiseKind::Le, {held_length, most});
   Value* fits = graph::elementwise(builder_, ElementwiseKind::And, {is_length, is_free});
-  builder_.op(graph::info(graph::OpKind::Check), {{fits}}, {},
-              {{"message", context().string(fmt::format("{}.length + {} <= {} does not hold: the cache is full, or its "
-                                                        "length is below 0",
-                                                        cache.name(), length->text, room->text))}});
+  builder_.op(
+      graph::info(graph::OpKind::Check), {{fits}}, {},
+      {graph::attr::Check::message(
+          context(), fmt::format("{}.length + {} <= {} does not hold: the cache is full, or its "
+                                 "length is below 0",
+                                 cache.name(), length->text, room->text))});
   return true;
 }
 

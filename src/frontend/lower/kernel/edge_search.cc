@@ -11,6 +11,7 @@ namespace tessera::frontend {
 
 using schedule::info;
 using schedule::OpKind;
+namespace attr = schedule::attr;
 namespace in = schedule::in;
 
 namespace {
@@ -197,9 +198,9 @@ void EdgeSearch::visit_result(Op* op, unsigned n, size_t axis) {
       return;
     }
     case OpKind::Transpose:
-      return visit(op->operand(0), size_t(op->ints_attr("perm")[axis]));
+      return visit(op->operand(0), size_t(op->attr(attr::Transpose::perm)[axis]));
     case OpKind::Reduce:
-      return visit(op->operand(0), axis + (int64_t(axis) >= op->int_attr("axis")));
+      return visit(op->operand(0), axis + (int64_t(axis) >= op->attr(attr::Reduce::axis)));
     case OpKind::Dot:
       visit(op->in(axis == 0 ? unsigned(in::Dot::a) : unsigned(in::Dot::b)), axis);
       return visit(op->in(in::Dot::c), axis);

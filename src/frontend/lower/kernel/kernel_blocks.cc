@@ -17,6 +17,7 @@ namespace tessera::frontend {
 
 using schedule::info;
 using schedule::OpKind;
+namespace attr = schedule::attr;
 namespace in = schedule::in;
 
 /// Whether a sum is kept nowhere but in regions that are summed up.
@@ -28,7 +29,7 @@ bool KernelBuilder::is_added_up(Value* sum) {
              is_summed(region.parameter->type);
     };
     bool passes = user->is(info(OpKind::Reshape)) ||
-                  (user->is(info(OpKind::Reduce)) && user->string_attr("kind") == "sum");
+                  (user->is(info(OpKind::Reduce)) && user->attr(attr::Reduce::kind) == "sum");
     if (!std::ranges::any_of(regions_, holds) && !(passes && is_added_up(user->result()))) return false;
   }
   return true;
@@ -38,10 +39,11 @@ bool KernelBuilder::is_added_up(Value* sum) {
 void KernelBuilder::find_combined(std::set<const KernelAxis*>& whole) {
   for (Op* op : combining_ops()) {
     bool is_dot = op->is(info(OpKind::Dot));
-    bool adds = op->is(info(OpKind::Reduce)) && op->string_attr("kind") == "sum" && is_added_up(op->result());
+    bool adds = op->is(info(OpKind::Reduce)) && op->attr(attr::Reduce::kind) == "sum" &&
+                is_added_up(op->result());
     if (adds || op->is(info(OpKind::Scatter))) continue;
     EdgeSearch search(origins_, kernel_);
-    search.visit(op->operand(0), is_dot ? 1 : size_t(op->int_attr("axis")));
+    search.visit(op->operand(0), is_dot ? 1 : size_t(op->attr(attr::Reduce::axis)));
     if (is_dot) search.visit(op->in(in::Dot::b), 0);
     whole.insert(search.axes().begin(), search.axes().end());
     for (const TilePlace& place : search.places()) {

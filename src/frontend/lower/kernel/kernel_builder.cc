@@ -274,11 +274,11 @@ bool KernelBuilder::create_kernel() {
   OpState state;
   state.info = info(OpKind::Kernel);
   state.loc = function_.loc;
-  state.attributes = {{"axes", context().array({})},
-                      {"kernel", context().string(function_.name)},
-                      {"outputs", context().integer(int64_t(result_dims_.size()))},
-                      {"own", session().is_builtin(function_.loc) ? nullptr : context().boolean(true)},
-                      {"schedule", context().dict({})}};
+  state.attributes = {schedule::attr::Kernel::axes(context(), std::vector<Attr>()),
+                      schedule::attr::Kernel::kernel(context(), function_.name),
+                      schedule::attr::Kernel::outputs(context(), int64_t(result_dims_.size())),
+                      schedule::attr::Kernel::own(context(), !session().is_builtin(function_.loc)),
+                      schedule::attr::Kernel::schedule(context().dict({}))};
   kernel_ = module_.create(state);
   set_symbol_name(
       kernel_, module_.unique_symbol(request_.symbol.empty() ? function_.name : request_.symbol));

@@ -365,7 +365,7 @@ bool KernelBuilder::choose_blocks(Loc loc) {
     for (; halvings > 0; --halvings) halve_largest(block);
     std::vector<Attr> when;
     for (const DimFact& fact : choice.when) when.push_back(fact_attr(context(), fact));
-    if (!when.empty()) kernel_->set_attr("assume", context().array(std::move(when)));
+    if (!when.empty()) kernel_->set(schedule::attr::Kernel::assume, std::move(when));
   }
   for (const ScheduleLayer& layer : layers_) {
     if (!apply(layer, block, loc)) return false;
@@ -406,14 +406,14 @@ void KernelBuilder::create_grid() {
     if (axis.grid) grid_names.push_back(context().string(axis.name));
     if (axis.blocked) block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
   }
-  kernel_->set_attr("axes", context().array(std::move(all)));
+  kernel_->set(schedule::attr::Kernel::axes, std::move(all));
   for (const auto& [key, value] : keys_) schedule.emplace_back(key, value);
   if (!block.empty()) schedule.emplace_back("block", context().dict(std::move(block)));
-  kernel_->set_attr("schedule", context().dict(std::move(schedule)));
+  kernel_->set(schedule::attr::Kernel::schedule, std::move(schedule));
   Builder& builder = ops_.builder();
   builder.set_loc(function_.loc);
-  grid_ =
-      builder.op(info(OpKind::Tile), {}, {}, {{"axes", context().array(std::move(grid_names))}});
+  grid_ = builder.op(info(OpKind::Tile), {}, {},
+                     {schedule::attr::Tile::axes(context().array(std::move(grid_names)))});
   Block* body = grid_->region()->add_block();
   size_t n = 0;
   for (KernelAxis& axis : axes_) {

@@ -100,7 +100,7 @@ Datum KernelBuilder::scatter(const BoundArguments& arguments, bool adds) {
   auto index = coordinates_of(tensor, given, arguments.locs[Index], dims);
   if (!index) return Datum::poison();
   std::vector<OpAttr> attributes;
-  if (adds) attributes.push_back({"add", context().boolean(true)});
+  if (adds) attributes.push_back(schedule::attr::Scatter::add(context(), true));
   ops_.builder().set_loc(arguments.call);
   ops_.builder().op(info(OpKind::Scatter), {{value}, {region->out}, *index}, {}, std::move(attributes));
   region->stored = arguments.call;

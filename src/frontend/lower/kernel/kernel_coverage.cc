@@ -20,7 +20,8 @@ namespace {
 
 bool is_first(const Value* index) {
   Op* made = index->def();
-  return made && made->is(info(OpKind::Constant)) && made->int_attr("value") == 0;
+  return made && made->is(info(OpKind::Constant)) &&
+         made->attr(schedule::attr::Constant::value)->integer == 0;
 }
 
 /// Whether the first tile has all of the axis.

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "frontend/lower/kernel/kernel_builder.h"
+#include "ir/core/common_attributes.h"
 #include "ir/core/rematerialise.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
@@ -18,6 +19,7 @@ namespace tessera::frontend {
 
 using schedule::info;
 using schedule::OpKind;
+namespace attr = schedule::attr;
 namespace in = schedule::in;
 
 /// The axes that the extents of a shape were asked of.
@@ -101,8 +103,9 @@ Value* KernelBuilder::limit_of(const TilePlace& place, Op* user) {
 namespace {
 
 std::string name_of(Op* op) {
-  if (op->is(info(OpKind::Reduce))) return "tile." + std::string(op->string_attr("kind"));
-  if (op->is(info(OpKind::Scatter))) return op->flag("add") ? "tile.atomic_add" : "tile.scatter";
+  if (op->is(info(OpKind::Reduce))) return "tile." + std::string(op->attr(attr::Reduce::kind));
+  if (op->is(info(OpKind::Scatter)))
+    return op->attr(attr::Scatter::add) ? "tile.atomic_add" : "tile.scatter";
   return op->is(info(OpKind::Scan)) ? "tile.scan" : "tile.dot";
 }
 
@@ -171,7 +174,8 @@ std::set<std::string> KernelBuilder::combined_single_axes() {
   for (Op* op : combining_ops()) {
     if (op->is(info(OpKind::Scatter))) continue;
     EdgeSearch search(origins_, kernel_, true);
-    search.visit(op->operand(0), op->is(info(OpKind::Dot)) ? 1 : size_t(op->int_attr("axis")));
+    search.visit(op->operand(0),
+                 op->is(info(OpKind::Dot)) ? 1 : size_t(op->attr(common::Along::axis)));
     if (op->is(info(OpKind::Dot))) search.visit(op->in(in::Dot::b), 0);
     for (const KernelAxis* axis : search.axes()) found.insert(axis->name);
   }
@@ -195,8 +199,8 @@ bool KernelBuilder::limit_tiles() {
       if (is_copied(kernel_, first) && is_copied(kernel_, second)) continue;
       sources[1] = {{first, 1}, {second, 0}};
     } else {
-      size_t axis = size_t(op->int_attr("axis"));
-      bool adds = op->is(info(OpKind::Reduce)) && op->string_attr("kind") == "sum";
+      size_t axis = size_t(op->attr(common::Along::axis));
+      bool adds = op->is(info(OpKind::Reduce)) && op->attr(attr::Reduce::kind) == "sum";
       if (adds && is_copied(kernel_, first)) continue;
       sources[axis].emplace_back(first, axis);
     }
@@ -219,7 +223,7 @@ Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
   Value* least = nullptr;
   for (const TilePlace& place : places) {
     bool is_first = place.index && place.index->def() && place.index->def()->is(info(OpKind::Constant)) &&
-                    place.index->def()->int_attr("value") == 0;
+                    place.index->def()->attr(schedule::attr::Constant::value)->integer == 0;
     bool is_whole = place.tile == place.extent && (!place.index || is_first || is_counted(place));
     if (is_whole || (is_counted(place) && !place.is_cut())) continue;
     // Where the tile is not known the sum has been refused.

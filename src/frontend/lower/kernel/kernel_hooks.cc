@@ -118,7 +118,7 @@ Datum KernelBuilder::call_object(const Datum& callee, std::vector<CallArgument> 
   ops_.builder().set_loc(loc);
   Value* tile = value.as_ir().value;
   return ops_.handle(ops_.builder().value(info(OpKind::Hook), {{tile}}, tile->type(),
-                                          {{"name", context().string(hook->name)}}),
+                                          {schedule::attr::Hook::name(context(), hook->name)}),
                      loc);
 }
 

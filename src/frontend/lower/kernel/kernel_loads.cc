@@ -68,11 +68,11 @@ bool KernelBuilder::add_hint(const std::string& key, int64_t value, Loc loc) {
     return false;
   }
   warn_if_unread(key, attr, loc);
-  Attr schedule = kernel_->attr("schedule");
+  Attr schedule = kernel_->attr(schedule::attr::Kernel::schedule);
   if (schedule->get(key)) return true;
   std::vector<NamedAttr> entries = schedule->entries;
   entries.emplace_back(key, attr);
-  kernel_->set_attr("schedule", context().dict(std::move(entries)));
+  kernel_->set(schedule::attr::Kernel::schedule, std::move(entries));
   return true;
 }
 
@@ -206,9 +206,9 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
     return Datum::poison();
   }
   if (*number != 0) {
-    attributes.push_back({"fill", fill.is(DatumKind::Int) && !is_float(type->dtype)
-                                      ? context().integer(fill.as_int())
-                                      : context().number(*number)});
+    bool whole = fill.is(DatumKind::Int) && !is_float(type->dtype);
+    attributes.push_back(schedule::attr::Load::fill(whole ? context().integer(fill.as_int())
+                                                          : context().number(*number)));
   }
   ops_.builder().set_loc(arguments.call);
   Value* value = ops_.builder().value(info(OpKind::Load), {{tensor.value}, std::move(index)},

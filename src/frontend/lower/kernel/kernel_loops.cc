@@ -172,11 +172,11 @@ const KernelAxis* KernelBuilder::axis_of_range(const TileRange& range) const {
 
 Op* KernelBuilder::create_pipeline(const TileRange& range, const std::vector<Value*>& inits,
                                    Loc loc) {
-  std::vector<OpAttr> attributes = {{"count", context().dim(range.count)}};
+  std::vector<OpAttr> attributes = {schedule::attr::Pipeline::count(context(), range.count)};
   if (const KernelAxis* axis = axis_of_range(range); axis && !axis->grid)
-    attributes.push_back({"axis", context().string(axis->name)});
+    attributes.push_back(schedule::attr::Pipeline::axis(context(), axis->name));
   if (auto stages = keys_.find("stages"); stages != keys_.end())
-    attributes.push_back({"stages", stages->second});
+    attributes.push_back(schedule::attr::Pipeline::stages(stages->second));
   std::vector<Type> types;
   for (Value* init : inits) types.push_back(init->type());
   ops_.builder().set_loc(loc);

@@ -146,7 +146,8 @@ Datum KernelBuilder::wait(const BoundArguments& arguments) {
     return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);
-  ops_.builder().op(info(OpKind::CopyWait), {}, {}, {{"pending", context().integer(*pending)}});
+  ops_.builder().op(info(OpKind::CopyWait), {}, {},
+                    {schedule::attr::CopyWait::pending(context(), *pending)});
   return Datum::none();
 }
 

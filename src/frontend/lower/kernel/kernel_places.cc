@@ -84,8 +84,9 @@ void KernelBuilder::warn_of_elements(const Datum& index, Dim tile, std::string_v
   if (!product || !product->is(info(ElementwiseKind::Mul))) return;
   auto is_extent = [&](Value* factor) {
     Op* def = factor->def();
-    if (def && def->is(info(OpKind::Dim))) return def->dim_attr("value") == tile;
-    return def && def->is(info(OpKind::Constant)) && tile->is_constant(def->int_attr("value"));
+    if (def && def->is(info(OpKind::Dim))) return def->attr(schedule::attr::Dim::value) == tile;
+    return def && def->is(info(OpKind::Constant)) &&
+           tile->is_constant(def->attr(schedule::attr::Constant::value)->integer);
   };
   for (unsigned side : {0u, 1u}) {
     const KernelAxis* axis = axis_of_index(product->operand(side));

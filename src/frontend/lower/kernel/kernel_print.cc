@@ -74,7 +74,8 @@ Value* KernelBuilder::printed_tile(const Datum& value, Loc loc) {
 KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
   Type scalar = context().scalar(DType::I64);
   auto size = [&](Dim dim) {
-    return ops_.builder().value(info(OpKind::Dim), {}, scalar, {{"value", context().dim(dim)}});
+    return ops_.builder().value(info(OpKind::Dim), {}, scalar,
+                                {schedule::attr::Dim::value(context(), dim)});
   };
   auto then = [&](Value* number, Value* index, Dim count) {
     Value* scaled = ops_.builder().value(info(Kind::Mul), {{number}, {size(count)}}, scalar);
@@ -94,7 +95,7 @@ KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
     if (block->parent_op()->is(info(OpKind::Pipeline))) loops.insert(loops.begin(), block);
   }
   for (Block* loop : loops) {
-    Dim count = loop->parent_op()->dim_attr("count");
+    Dim count = loop->parent_op()->attr(schedule::attr::Pipeline::count);
     iteration = iteration ? then(iteration, loop->arg(0), count) : loop->arg(0);
     all = dims().mul(all, count);
     place.trip_counts.push_back(count);
@@ -128,7 +129,8 @@ void KernelBuilder::add_print(const std::string& label, Value* tile, int64_t fir
   }
   for (size_t i = 0; i < extents.size(); ++i) {
     Type numbers = context().tile(shape, DType::I64);
-    index.push_back(builder.value(info(OpKind::Iota), {}, numbers, {{"axis", context().integer(int64_t(i))}}));
+    index.push_back(builder.value(info(OpKind::Iota), {}, numbers,
+                                  {schedule::attr::Iota::axis(context(), int64_t(i))}));
   }
   Type truth = context().tile(shape, DType::Bool);
   Value *values = nullptr, *holds = nullptr;
@@ -143,7 +145,8 @@ void KernelBuilder::add_print(const std::string& label, Value* tile, int64_t fir
     Value* other = is_bool ? builder.value(info(Kind::Not), {{tile}}, truth) : op(Kind::Ne, tile, tile);
     holds = op(Kind::Or, same, other);
   } else {
-    holds = builder.value(info(OpKind::Full), {}, truth, {{"value", context().integer(1)}});
+    holds =
+        builder.value(info(OpKind::Full), {}, truth, {schedule::attr::Full::value(context(), 1)});
   }
   Value* shown = print_output(DType::Bool, kept);
   Op* last = builder.op(info(OpKind::Scatter), {{holds}, {shown}, index}, {});
@@ -203,7 +206,8 @@ bool KernelBuilder::is_print(Op* scatter) const {
 void KernelBuilder::describe_prints(schedule::KernelInstance& instance,
                                     const std::map<std::string, Dim, std::less<>>& to_caller) {
   if (prints_.empty()) return;
-  kernel_->set_attr("outputs", context().integer(int64_t(result_dims_.size() + print_outputs_.size())));
+  kernel_->set(schedule::attr::Kernel::outputs,
+               int64_t(result_dims_.size() + print_outputs_.size()));
   auto sizes = [&](const std::vector<Dim>& list) {
     std::vector<Dim> of_caller;
     for (Dim dim : list) of_caller.push_back(dims().substitute(dim, to_caller));

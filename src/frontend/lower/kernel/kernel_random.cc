@@ -44,7 +44,7 @@ class TilePhilox {
     Value* odd = choose(2, c[3], c[1]);
     Value* bits = op(Kind::Shr, choose(1, odd, even), number(8, DType::U32, dims_));
     Value* scale = builder_.value(info(OpKind::Full), {}, type(dims_, DType::F32),
-                                  {{"value", builder_.context().number(0x1p-24)}});
+                                  {schedule::attr::Full::value(builder_.context(), 0x1p-24)});
     return op(Kind::Mul, cast(bits, DType::F32), scale);
   }
 
@@ -53,7 +53,7 @@ class TilePhilox {
   Type type(const std::vector<Dim>& dims, DType dtype) { return builder_.context().tile(dims, dtype); }
   Value* number(uint64_t value, DType dtype, const std::vector<Dim>& dims) {
     return builder_.value(info(OpKind::Full), {}, type(dims, dtype),
-                          {{"value", builder_.context().integer(int64_t(value))}});
+                          {schedule::attr::Full::value(builder_.context(), int64_t(value))});
   }
   Value* op(Kind kind, Value* a, Value* b) { return builder_.value(info(kind), {{a}, {b}}, a->type()); }
   Value* cast(Value* a, DType dtype) {
@@ -93,7 +93,8 @@ bool is_integer_ir(const Datum& datum, TypeKind kind) {
 Value* KernelBuilder::seed_key(const Datum& seed, size_t rank, Loc loc) {
   Type type = context().tile(std::vector<Dim>(rank, dims().constant(1)), DType::U64);
   if (seed.is(DatumKind::Int)) {
-    return ops_.builder().value(info(OpKind::Full), {}, type, {{"value", context().integer(seed.as_int())}});
+    return ops_.builder().value(info(OpKind::Full), {}, type,
+                                {schedule::attr::Full::value(context(), seed.as_int())});
   }
   if (is_integer_ir(seed, TypeKind::Scalar)) {
     return ops_.builder().value(info(OpKind::Splat), {{ops_.convert(seed.as_ir().value, DType::U64)}}, type);

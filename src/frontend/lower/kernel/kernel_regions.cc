@@ -172,7 +172,8 @@ bool KernelBuilder::covers(const Region& region, const Place& place) {
       whole |= axis.grid && axis.index == index && axis.extent == size && axis.tile == extent;
     }
     if (loops.erase(index)) {
-      Dim count = index->block()->parent_op()->dim_attr("count"), one = context().dims().constant(1);
+      Dim count = index->block()->parent_op()->attr(schedule::attr::Pipeline::count),
+          one = context().dims().constant(1);
       whole |= count == (extent == size ? one : context().dims().ceildiv(size, extent));
     }
     if (!whole) return false;

@@ -83,7 +83,7 @@ KernelBuilder::SoftmaxBase KernelBuilder::softmax_base(const Datum& most, Loc lo
 Datum KernelBuilder::softmax_power(const Datum& exponent, Loc loc) {
   Datum power = apply_kind(Kind::Exp2, {exponent}, loc);
   Op* op = power.is_ir() ? power.as_ir().value->def() : nullptr;
-  if (op && op->info().elementwise == Kind::Exp2) op->set_attr("flush", op->module()->context().boolean(true));
+  if (op && op->info().elementwise == Kind::Exp2) op->set(schedule::attr::Exp2::flush, true);
   return power;
 }
 

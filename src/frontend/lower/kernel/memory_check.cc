@@ -28,6 +28,7 @@ namespace tessera::frontend {
 
 using schedule::info;
 using schedule::OpKind;
+namespace attr = schedule::attr;
 namespace in = schedule::in;
 
 namespace {
@@ -148,7 +149,7 @@ class Run {
         if (is_memory(op->in(in::Store::memory))) order_.write(op, place_of(op->in(in::Store::memory)), false);
         return;
       case OpKind::CopyAsync: return order_.write(op, place_of(op->in(in::CopyAsync::to)), true);
-      case OpKind::CopyWait: return order_.wait(op->int_attr("pending"));
+      case OpKind::CopyWait: return order_.wait(op->attr(attr::CopyWait::pending));
       case OpKind::Barrier: return order_.barrier();
       case OpKind::Alloc:
       case OpKind::Slot: return;
@@ -176,8 +177,8 @@ class Run {
     DType to = op->result()->type()->dtype;
     switch (schedule::kind_of(op)) {
       case OpKind::Constant:
-      case OpKind::Full: return graph::element_of(op->attr("value"), to);
-      case OpKind::Dim: return Element{.i = size(op->dim_attr("value"))};
+      case OpKind::Full: return graph::element_of(op->attr(attr::Full::value), to);
+      case OpKind::Dim: return Element{.i = size(op->attr(attr::Dim::value))};
       case OpKind::Splat:
       case OpKind::Extract:
       case OpKind::Broadcast:
@@ -203,7 +204,7 @@ class Run {
   }
 
   void loop(Op* pipeline) {
-    int64_t first = 0, last = size(pipeline->dim_attr("count"));
+    int64_t first = 0, last = size(pipeline->attr(attr::Pipeline::count));
     if (pipeline->slot_size(in::Pipeline::bounds) != 0) {
       first = std::max(first, at(pipeline->in(in::Pipeline::bounds, 0)).i);
       last = std::min(last, at(pipeline->in(in::Pipeline::bounds, 1)).i);
@@ -263,7 +264,7 @@ std::optional<Plan> plan_of(DimTable& dims, Block* body, std::span<const KernelA
       plan.trip_count = std::clamp(slots + 1, plan.trip_count, most_trips);
     }
     if (!op->is(info(OpKind::Pipeline))) return;
-    for (const DimTerm& term : op->dim_attr("count")->terms) {
+    for (const DimTerm& term : op->attr(attr::Pipeline::count)->terms) {
       for (const DimAtom* factor : term.factors) {
         bool divides = factor->kind == DimAtomKind::FloorDiv && factor->b->constant();
         if (divides) note_blocks(factor->a, *factor->b->constant(), plan);

@@ -9,6 +9,7 @@
 #include "frontend/evaluate/type_expr.h"
 #include "frontend/evaluate/weak_value.h"
 #include "frontend/values/dims.h"
+#include "ir/core/common_attributes.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
 
@@ -179,7 +180,7 @@ Value* TileOps::materialise_constant(const Datum& number, Type type) {
   } else {
     value = context.integer(number.as_int());
   }
-  return builder_.value(op, {}, type, {{"value", value}});
+  return builder_.value(op, {}, type, {common::Constant::value(value)});
 }
 
 Value* TileOps::convert(Value* value, DType dtype) {
@@ -208,9 +209,10 @@ Value* TileOps::materialise(const Datum& operand, DType dtype, const std::vector
   Context& context = builder_.context();
   Type type = is_tile ? context.tile(dims, dtype) : context.scalar(dtype);
   if (!operand.is_ir() && !operand.is(DatumKind::Dim)) return materialise_constant(operand, type);
-  Value* value = operand.is_ir() ? operand.as_ir().value
-                                 : builder_.value(info(OpKind::Dim), {}, context.scalar(DType::I64),
-                                                  {{"value", context.dim(operand.as_dim())}});
+  Value* value = operand.is_ir()
+                     ? operand.as_ir().value
+                     : builder_.value(info(OpKind::Dim), {}, context.scalar(DType::I64),
+                                      {schedule::attr::Dim::value(context, operand.as_dim())});
   bool again = is_weak(operand) && dtype == DType::F64;
   value = again ? in_double(evaluator_, builder_, operand.as_ir(), info(ElementwiseKind::Cast)) : convert(value, dtype);
   if (value->type()->is(TypeKind::Tile)) return broadcast_to(value, dims);
@@ -303,7 +305,8 @@ Datum TileOps::reduce(std::string_view kind, const Datum& tile, const Datum& axe
     dims.erase(dims.begin() + *axis);
     value =
         builder_.value(info(OpKind::Reduce), {{value}}, context.tile(dims, value->type()->dtype),
-                       {{"axis", context.integer(*axis)}, {"kind", context.string(kind)}});
+                       {schedule::attr::Reduce::axis(context, *axis),
+                        schedule::attr::Reduce::kind(context, kind)});
   }
   return handle(keepdims ? reshape(value, kept) : value, loc);
 }
@@ -333,9 +336,10 @@ Datum TileOps::scan(const Datum& tile, const Datum& axis, const ScanOptions& opt
   std::vector<Dim> kept = value->type()->dims, left = kept;
   kept[size_t((*list)[0])] = evaluator_.dims().constant(1);
   left.erase(left.begin() + (*list)[0]);
-  std::vector<OpAttr> attributes{{"axis", context.integer((*list)[0])}, {"kind", context.string(options.kind)}};
-  if (options.exclusive) attributes.push_back({"exclusive", context.boolean(true)});
-  if (options.reverse) attributes.push_back({"reverse", context.boolean(true)});
+  std::vector<OpAttr> attributes{schedule::attr::Scan::axis(context, (*list)[0]),
+                                 schedule::attr::Scan::kind(context, options.kind)};
+  if (options.exclusive) attributes.push_back(schedule::attr::Scan::exclusive(context, true));
+  if (options.reverse) attributes.push_back(schedule::attr::Scan::reverse(context, true));
   Op* op = builder_.op(info(OpKind::Scan), {{value}}, {value->type(), context.tile(kept, value->type()->dtype)},
                        std::move(attributes));
   Datum result = handle(op->result(0), loc);
@@ -411,7 +415,7 @@ Datum TileOps::transpose(const Datum& tile, std::span<const Datum> perm, Loc loc
   Context& context = builder_.context();
   return handle(
       builder_.value(info(OpKind::Transpose), {{value}}, context.tile(dims, value->type()->dtype),
-                     {{"perm", context.integers(order)}}),
+                     {schedule::attr::Transpose::perm(context, order)}),
       loc);
 }
 
@@ -439,7 +443,7 @@ Datum TileOps::full(const std::vector<Dim>& dims, const Datum& value, DType dtyp
 Value* TileOps::index_constant(int64_t value) {
   Context& context = builder_.context();
   return builder_.value(info(OpKind::Constant), {}, context.scalar(DType::I64),
-                        {{"value", context.integer(value)}});
+                        {schedule::attr::Constant::value(context, value)});
 }
 
 Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
@@ -491,8 +495,9 @@ double reach_of(const Value* number, std::map<const Value*, double>& known) {
   if (!is_new) return it->second;
   auto of = [&](unsigned operand) { return reach_of(def->operand(operand), known); };
   auto computed = [&]() -> double {
-    if (def->is(info(OpKind::Dim))) return reach_of(def->dim_attr("value"));
-    if (def->is(info(OpKind::Constant))) return std::abs(def->attr("value")->number);
+    if (def->is(info(OpKind::Dim))) return reach_of(def->attr(schedule::attr::Dim::value));
+    if (def->is(info(OpKind::Constant)))
+      return std::abs(def->attr(schedule::attr::Constant::value)->number);
     switch (def->info().elementwise) {
       case ElementwiseKind::Cast:
       case ElementwiseKind::Neg:
@@ -559,7 +564,8 @@ Value* TileOps::coordinates(Dim extent, Value* index, Loc loc) {
   builder_.set_loc(loc);
   Context& context = builder_.context();
   Type type = context.tile({extent}, DType::I64);
-  Value* within = builder_.value(info(OpKind::Iota), {}, type, {{"axis", context.integer(0)}});
+  Value* within =
+      builder_.value(info(OpKind::Iota), {}, type, {schedule::attr::Iota::axis(context, 0)});
   if (!index) return within;
   Value* size = materialise(Datum::dim(extent), DType::I64, {}, false);
   Value* start =

@@ -33,7 +33,8 @@ bool is_foldable(Op* op) {
 /// The element at place `i` of a value that is the same everywhere or a gir.constant.
 Element element_at(Value* value, size_t i) {
   if (std::optional<Element> everywhere = graph::uniform_element(value)) return *everywhere;
-  return graph::element_of(value->def()->attr("values")->elements[i], value->type()->dtype);
+  return graph::element_of(value->def()->attr(graph::attr::Constant::values)[i],
+                           value->type()->dtype);
 }
 
 Attr folded(Op* op, size_t i) {
@@ -54,8 +55,9 @@ bool fold_elementwise(Op* op, Rewriter& rewriter) {
     Value* operand = op->operand(i);
     if (graph::uniform_value(operand)) continue;
     Op* constant = def_of(operand, OpKind::Constant);
-    if (!constant || constant->attr("values")->elements.size() > most_elements) return false;
-    count = constant->attr("values")->elements.size();
+    if (!constant || constant->attr(graph::attr::Constant::values).size() > most_elements)
+      return false;
+    count = constant->attr(graph::attr::Constant::values).size();
   }
   Type type = op->result()->type();
   if (count == 1) {
@@ -64,8 +66,9 @@ bool fold_elementwise(Op* op, Rewriter& rewriter) {
   }
   std::vector<Attr> values;
   for (size_t i = 0; i < count; ++i) values.push_back(folded(op, i));
-  rewriter.replace(op, rewriter.value(graph::info(OpKind::Constant), {}, type,
-                                      {{"values", rewriter.context().array(std::move(values))}}));
+  rewriter.replace(
+      op, rewriter.value(graph::info(OpKind::Constant), {}, type,
+                         {graph::attr::Constant::values(rewriter.context(), std::move(values))}));
   return true;
 }
 
@@ -83,12 +86,12 @@ bool full_value(Op* op, Rewriter& rewriter) {
   if (graph::kind_of(op) != OpKind::Full) return false;
   Context& context = rewriter.context();
   DType dtype = op->result()->type()->dtype;
-  Attr value = op->attr("value");
+  Attr value = op->attr(graph::attr::Full::value);
   Attr wanted = is_float(dtype)
                     ? context.number(value->number)
                     : graph::attribute_of(context, dtype, graph::element_of(value, dtype));
   if (value == wanted) return false;
-  op->set_attr("value", wanted);
+  op->set_node(graph::attr::Full::value, wanted);
   rewriter.changed(op);
   return true;
 }
@@ -96,7 +99,7 @@ bool full_value(Op* op, Rewriter& rewriter) {
 /// The value of a dimension expression that is a number.
 bool constant_dim(Op* op, Rewriter& rewriter) {
   if (graph::kind_of(op) != OpKind::Dim) return false;
-  std::optional<int64_t> value = op->dim_attr("value")->constant();
+  std::optional<int64_t> value = op->attr(graph::attr::Dim::value)->constant();
   if (!value) return false;
   rewriter.replace(
       op, graph::uniform(rewriter, rewriter.context().integer(*value), op->result()->type()));
@@ -107,7 +110,7 @@ bool constant_dim(Op* op, Rewriter& rewriter) {
 bool single_coordinate(Op* op, Rewriter& rewriter) {
   if (graph::kind_of(op) != OpKind::Iota) return false;
   Type type = op->result()->type();
-  if (!type->dims[size_t(op->int_attr("axis"))]->is_constant(1)) return false;
+  if (!type->dims[size_t(op->attr(graph::attr::Iota::axis))]->is_constant(1)) return false;
   rewriter.replace(op, graph::uniform(rewriter, rewriter.context().integer(0), type));
   return true;
 }

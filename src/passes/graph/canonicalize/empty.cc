@@ -51,7 +51,9 @@ bool combines_nothing(Op* op, Rewriter& rewriter) {
   bool reduces = graph::kind_of(op) == OpKind::Reduce;
   if ((!reduces && graph::kind_of(op) != OpKind::Gemm) || !is_empty(op->operand(0))) return false;
   DType dtype = dtype_of(op->result());
-  return replace_with(op, graph::reduction(reduces ? op->string_attr("kind") : "sum", dtype).identity, rewriter);
+  return replace_with(
+      op, graph::reduction(reduces ? op->attr(graph::attr::Reduce::kind) : "sum", dtype).identity,
+      rewriter);
 }
 
 /// The loss of a row without classes: no target is one of them.
@@ -65,8 +67,9 @@ bool empty_part(Op* op, Rewriter& rewriter) {
   if (graph::kind_of(op) != OpKind::Concat) return false;
   std::vector<Value*> parts = op->ins(graph::in::Concat::parts);
   if (std::erase_if(parts, is_empty) == 0 || parts.empty()) return false;
-  rewriter.replace(op, rewriter.value(graph::info(OpKind::Concat), {parts}, op->result()->type(),
-                                      {{"axis", op->attr("axis")}}));
+  rewriter.replace(
+      op, rewriter.value(graph::info(OpKind::Concat), {parts}, op->result()->type(),
+                         {graph::attr::Concat::axis(op->node(graph::attr::Concat::axis))}));
   return true;
 }
 

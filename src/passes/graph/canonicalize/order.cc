@@ -99,24 +99,25 @@ bool sign_is_known(Op* op, Rewriter& rewriter) {
 
 /// True if the elements may be combined in any order: the extremes of all dtypes, sums and products of integers.
 bool any_order(Op* reduce) {
-  std::string_view kind = reduce->string_attr("kind");
+  std::string_view kind = reduce->attr(graph::attr::Reduce::kind);
   return kind == "max" || kind == "min" || !is_float(dtype_of(reduce->result()));
 }
 
 /// A reduction of what a reduction of the same kind gives to nobody else combines along the axes of both.
 bool reduce_of_reduce(Op* op, Rewriter& rewriter) {
-  if (graph::kind_of(op) != OpKind::Reduce || op->flag("keep") || !any_order(op)) return false;
+  if (graph::kind_of(op) != OpKind::Reduce || op->attr(graph::attr::Reduce::keep) || !any_order(op))
+    return false;
   Op* inner = def_of(op->operand(0), OpKind::Reduce);
-  bool fits = inner && !inner->flag("keep") && inner->result()->has_one_use() &&
-              inner->string_attr("kind") == op->string_attr("kind");
+  bool fits = inner && !inner->attr(graph::attr::Reduce::keep) && inner->result()->has_one_use() &&
+              inner->attr(graph::attr::Reduce::kind) == op->attr(graph::attr::Reduce::kind);
   if (!fits) return false;
-  std::vector<int64_t> axes = inner->ints_attr("axes"), left;
+  std::vector<int64_t> axes = inner->attr(graph::attr::Reduce::axes), left;
   for (size_t i = 0; i < inner->operand(0)->type()->rank(); ++i) {
     if (std::find(axes.begin(), axes.end(), int64_t(i)) == axes.end()) left.push_back(int64_t(i));
   }
-  for (int64_t axis : op->ints_attr("axes")) axes.push_back(left[size_t(axis)]);
+  for (int64_t axis : op->attr(graph::attr::Reduce::axes)) axes.push_back(left[size_t(axis)]);
   std::sort(axes.begin(), axes.end());
-  op->set_attr("axes", rewriter.context().integers(axes));
+  op->set(graph::attr::Reduce::axes, axes);
   rewriter.set_operand(op, 0, inner->operand(0));
   return true;
 }
@@ -124,8 +125,8 @@ bool reduce_of_reduce(Op* op, Rewriter& rewriter) {
 /// Along axes of one element there is nothing to combine; but a sum of -0 alone is +0.
 bool reduce_of_ones(Op* op, Rewriter& rewriter) {
   if (graph::kind_of(op) != OpKind::Reduce) return false;
-  bool float_sum = op->string_attr("kind") == "sum" && is_float(dtype_of(op->result()));
-  std::vector<int64_t> axes = op->ints_attr("axes");
+  bool float_sum = op->attr(graph::attr::Reduce::kind) == "sum" && is_float(dtype_of(op->result()));
+  std::vector<int64_t> axes = op->attr(graph::attr::Reduce::axes);
   const std::vector<Dim>& dims = op->operand(0)->type()->dims;
   bool ones = std::all_of(axes.begin(), axes.end(), [&](int64_t axis) { return dims[size_t(axis)]->is_constant(1); });
   if (float_sum || !ones) return false;

@@ -74,9 +74,10 @@ bool transpose_of_transpose(Op* op, Rewriter& rewriter) {
   if (!is(op, OpKind::Transpose)) return false;
   Op* inner = def_of(op->operand(0), OpKind::Transpose);
   if (!inner) return false;
-  Axes outer_axes = op->ints_attr("perm"), inner_axes = inner->ints_attr("perm");
+  Axes outer_axes = op->attr(graph::attr::Transpose::perm),
+       inner_axes = inner->attr(graph::attr::Transpose::perm);
   for (int64_t& axis : outer_axes) axis = inner_axes[size_t(axis)];
-  op->set_attr("perm", rewriter.context().integers(outer_axes));
+  op->set(graph::attr::Transpose::perm, outer_axes);
   rewriter.set_operand(op, 0, inner->operand(0));
   return true;
 }
@@ -86,7 +87,7 @@ bool transpose_of_ones(Op* op, Rewriter& rewriter) {
   if (!is(op, OpKind::Transpose)) return false;
   const std::vector<Dim>& from = op->operand(0)->type()->dims;
   int64_t last = -1;
-  for (int64_t axis : op->ints_attr("perm")) {
+  for (int64_t axis : op->attr(graph::attr::Transpose::perm)) {
     if (from[size_t(axis)]->is_constant(1)) continue;
     if (axis < last) return false;
     last = axis;
@@ -97,8 +98,8 @@ bool transpose_of_ones(Op* op, Rewriter& rewriter) {
 /// True if a slice takes everything.
 bool takes_all(Op* slice) {
   if (!same_dims(slice->operand(0)->type(), slice->result()->type())) return false;
-  std::vector<Dim> starts = slice->dims_attr("starts");
-  Axes steps = slice->ints_attr("steps");
+  std::vector<Dim> starts = slice->attr(graph::attr::Slice::starts);
+  Axes steps = slice->attr(graph::attr::Slice::steps);
   return std::all_of(starts.begin(), starts.end(), [](Dim d) { return d->is_constant(0); }) &&
          std::all_of(steps.begin(), steps.end(), [](int64_t step) { return step == 1; });
 }
@@ -117,16 +118,18 @@ bool slice_of_slice(Op* op, Rewriter& rewriter) {
   Context& context = rewriter.context();
   DimTable& table = context.dims();
   if (!stays_inside(op)) return false;
-  std::vector<Dim> starts = op->dims_attr("starts"), inner_starts = inner->dims_attr("starts");
-  Axes steps = op->ints_attr("steps"), inner_steps = inner->ints_attr("steps");
+  std::vector<Dim> starts = op->attr(graph::attr::Slice::starts),
+                   inner_starts = inner->attr(graph::attr::Slice::starts);
+  Axes steps = op->attr(graph::attr::Slice::steps),
+       inner_steps = inner->attr(graph::attr::Slice::steps);
   for (size_t i = 0; i < starts.size(); ++i) {
     Dim scaled = table.mul(starts[i], table.constant(inner_steps[i]));
     starts[i] = table.add(inner_starts[i], scaled);
     if (starts[i]->overflow) return false;
     if (__builtin_mul_overflow(steps[i], inner_steps[i], &steps[i])) return false;
   }
-  op->set_attr("starts", context.dims_array(starts));
-  op->set_attr("steps", context.integers(steps));
+  op->set(graph::attr::Slice::starts, starts);
+  op->set(graph::attr::Slice::steps, steps);
   rewriter.set_operand(op, 0, inner->operand(0));
   return true;
 }
@@ -143,7 +146,9 @@ bool concat_of_concat(Op* op, Rewriter& rewriter) {
   std::vector<Value*> parts;
   for (Value* part : op->ins(graph::in::Concat::parts)) {
     Op* inner = def_of(part, OpKind::Concat);
-    bool same = inner && inner->int_attr("axis") == op->int_attr("axis") && part->has_one_use();
+    bool same = inner &&
+                inner->attr(graph::attr::Concat::axis) == op->attr(graph::attr::Concat::axis) &&
+                part->has_one_use();
     if (!same) {
       parts.push_back(part);
       continue;
@@ -152,8 +157,9 @@ bool concat_of_concat(Op* op, Rewriter& rewriter) {
     parts.insert(parts.end(), inner_parts.begin(), inner_parts.end());
   }
   if (parts.size() == op->operand_count()) return false;
-  rewriter.replace(op, rewriter.value(graph::info(OpKind::Concat), {parts}, op->result()->type(),
-                                      {{"axis", op->attr("axis")}}));
+  rewriter.replace(
+      op, rewriter.value(graph::info(OpKind::Concat), {parts}, op->result()->type(),
+                         {graph::attr::Concat::axis(op->node(graph::attr::Concat::axis))}));
   return true;
 }
 
@@ -164,17 +170,18 @@ bool slice_of_concat(Op* op, Rewriter& rewriter) {
   if (!inner) return false;
   Context& context = rewriter.context();
   DimTable& table = context.dims();
-  size_t axis = size_t(inner->int_attr("axis"));
-  std::vector<Dim> starts = op->dims_attr("starts");
+  size_t axis = size_t(inner->attr(graph::attr::Concat::axis));
+  std::vector<Dim> starts = op->attr(graph::attr::Slice::starts);
   Dim taken = table.sub(op->result()->type()->dims[axis], table.constant(1));
-  Dim last = table.add(starts[axis], table.mul(taken, table.constant(op->ints_attr("steps")[axis])));
+  Dim last = table.add(starts[axis],
+                       table.mul(taken, table.constant(op->attr(graph::attr::Slice::steps)[axis])));
   Dim begin = table.constant(0);
   for (Value* part : inner->ins(graph::in::Concat::parts)) {
     Dim end = table.add(begin, part->type()->dims[axis]);
     bool inside = proves_le(table, begin, starts[axis]) && proves_le(table, table.add(last, table.constant(1)), end);
     if (inside) {
       starts[axis] = table.sub(starts[axis], begin);
-      op->set_attr("starts", context.dims_array(starts));
+      op->set(graph::attr::Slice::starts, starts);
       rewriter.set_operand(op, 0, part);
       return true;
     }
@@ -185,7 +192,7 @@ bool slice_of_concat(Op* op, Rewriter& rewriter) {
 
 /// True if a transpose exchanges the last two axes and moves no other.
 bool exchanges_last_two(Op* transpose) {
-  Axes perm = transpose->ints_attr("perm");
+  Axes perm = transpose->attr(graph::attr::Transpose::perm);
   if (perm.size() < 2) return false;
   std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
   for (size_t i = 0; i < perm.size(); ++i) {
@@ -200,8 +207,8 @@ bool product_of_transpose(Op* op, Rewriter& rewriter) {
   for (unsigned i = 0; i < 2; ++i) {
     Op* transpose = def_of(op->operand(i), OpKind::Transpose);
     if (!transpose || !exchanges_last_two(transpose)) continue;
-    const char* flag = i == 0 ? "transpose_a" : "transpose_b";
-    op->set_attr(flag, op->flag(flag) ? nullptr : rewriter.context().boolean(true));
+    auto flag = i == 0 ? graph::attr::Gemm::transpose_a : graph::attr::Gemm::transpose_b;
+    op->set(flag, !op->attr(flag));
     rewriter.set_operand(op, i, transpose->operand(0));
     return true;
   }
@@ -211,9 +218,10 @@ bool product_of_transpose(Op* op, Rewriter& rewriter) {
 /// A flag that is false is the same as none.
 bool false_flag(Op* op, Rewriter& rewriter) {
   bool changed = false;
-  for (const char* flag : {"transpose_a", "transpose_b", "keep"}) {
-    if (!op->has_attr(flag) || op->flag(flag)) continue;
-    op->set_attr(flag, nullptr);
+  for (auto flag : {graph::attr::Gemm::transpose_a, graph::attr::Gemm::transpose_b,
+                    graph::attr::Reduce::keep}) {
+    if (!op->has(flag) || op->attr(flag)) continue;
+    op->remove(flag);
     changed = true;
   }
   if (changed) rewriter.changed(op);

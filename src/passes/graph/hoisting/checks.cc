@@ -59,9 +59,10 @@ class CheckHoisting {
     Op* def = value->def();
     Advance itself{value, dims_.constant(0)};
     if (!def || value->type()->rank() != 0 || value->type()->dtype != DType::I64) return itself;
-    if (def->is(graph::info(OpKind::Dim))) return {nullptr, def->dim_attr("value")};
-    if (def->is(graph::info(OpKind::Full)) && def->attr("value")->is(AttrKind::Int)) {
-      return {nullptr, dims_.constant(def->attr("value")->integer)};
+    if (def->is(graph::info(OpKind::Dim))) return {nullptr, def->attr(graph::attr::Dim::value)};
+    if (def->is(graph::info(OpKind::Full)) &&
+        def->attr(graph::attr::Full::value)->is(AttrKind::Int)) {
+      return {nullptr, dims_.constant(def->attr(graph::attr::Full::value)->integer)};
     }
     if (def->is(graph::info(OpKind::For))) return over_loop(def, value->index());
     if (!def->is(graph::info(ElementwiseKind::Add))) return itself;
@@ -82,14 +83,16 @@ class CheckHoisting {
   std::optional<Dim> step_of(Op* loop, unsigned carried) {
     Block* body = loop->region()->front();
     Advance iteration = advance(body->terminator()->operand(carried));
-    bool depends = mentions(iteration.by, loop->string_attr("counter"));
+    bool depends = mentions(iteration.by, loop->attr(graph::attr::For::counter));
     if (iteration.from != body->arg(carried) || iteration.by->overflow || depends) {
       return std::nullopt;
     }
     return iteration.by;
   }
 
-  Dim iterations(Op* loop) { return dims_.max(loop->dim_attr("count"), dims_.constant(0)); }
+  Dim iterations(Op* loop) {
+    return dims_.max(loop->attr(graph::attr::For::count), dims_.constant(0));
+  }
 
   std::optional<Bound> bound_of(Value* condition) {
     Op* op = condition->def();
@@ -170,7 +173,7 @@ class CheckHoisting {
     Block* body = loop->region()->front();
     if (!bound || bound->value.from->def() || bound->value.from->parent_block() != body) return std::nullopt;
     for (Dim dim : {bound->value.by, bound->limit, bound->iterations}) {
-      if (mentions(dim, loop->string_attr("counter"))) return std::nullopt;
+      if (mentions(dim, loop->attr(graph::attr::For::counter))) return std::nullopt;
     }
     unsigned carried = bound->value.from->index();
     std::optional<Dim> step = step_of(loop, carried);
@@ -181,7 +184,8 @@ class CheckHoisting {
     Dim least = bound->least ? dims_.add(first.by, bound->least) : nullptr;
     first.by = dims_.add(dims_.add(first.by, bound->value.by), so_far);
     if (first.by->overflow || (least && least->overflow)) return std::nullopt;
-    return Bound{first, bound->limit, dims_.min(bound->iterations, loop->dim_attr("count")), least};
+    return Bound{first, bound->limit,
+                 dims_.min(bound->iterations, loop->attr(graph::attr::For::count)), least};
   }
 
   void hoist(Op* check, Op* loop) {
@@ -190,9 +194,10 @@ class CheckHoisting {
     if (!bound) return;
     Builder builder = before(loop, check->loc());
     Value* holds = condition(builder, *bound, facts);
-    std::string message(check->string_attr("message"));
-    message += ", in one of " + loop->dim_attr("count")->text + " iterations";
-    builder.op(graph::info(OpKind::Check), {{holds}}, {}, {{"message", module_.context().string(message)}});
+    std::string message(check->attr(graph::attr::Check::message));
+    message += ", in one of " + loop->attr(graph::attr::For::count)->text + " iterations";
+    builder.op(graph::info(OpKind::Check), {{holds}}, {},
+               {graph::attr::Check::message(module_.context(), message)});
     check->erase();
   }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/numbers/transcendental.h"
 #include "ir/schedule/ops.h"
@@ -209,7 +210,8 @@ Result<int64_t> GraphLowering::fitting_halvings(const FusionGroup& group, const 
   for (; times < most_halvings; ++times) {
     Result<schedule::KernelInstance> instance = instantiate(group, form, 0, times);
     if (!instance) return failure;
-    bool fits = instance->kernel->flag("own") || work_of_thread(instance->kernel, *context_.machine) <= most_work;
+    bool fits = instance->kernel->attr(schedule::attr::Kernel::own) ||
+                work_of_thread(instance->kernel, *context_.machine) <= most_work;
     instance->kernel->erase();
     if (fits) break;
   }
@@ -241,7 +243,8 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
       instance->kernel->erase();
       continue;
     }
-    if (choice + 1 < choices) instance->kernel->set_attr("symbol", variant_symbol(module_, next_symbol()));
+    if (choice + 1 < choices)
+      instance->kernel->set_node(common::Function::symbol, variant_symbol(module_, next_symbol()));
     AnchorKernel built{instance->kernel, instance->dims, false, false, {}, instance->regions, instance->prints,
                        instance->grid};
     Op* kernel = finish_anchor(built, group, form);

@@ -66,7 +66,7 @@ void fold_epilogue(Op* kernel, Op* store, const GraphReads& reads, const FusionG
   store->set_operand(store->slot_begin(schedule::in::Store::value), last);
   Value* result = store->in(schedule::in::Store::memory);
   result->set_type(context.with_dtype(result->type(), last->type()->dtype));
-  kernel->set_attr("epilogue", names_of(context, group));
+  kernel->set_node(schedule::attr::Kernel::epilogue, names_of(context, group));
 }
 
 }  // namespace tessera

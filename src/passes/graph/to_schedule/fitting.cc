@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/build.h"
 #include "passes/graph/to_schedule/lowering.h"
 #include "passes/tile/gpu/gpu_schedule.h"
@@ -39,7 +40,7 @@ AxisRuns runs_of(Op* reduce, const std::vector<int>& combined, const KernelSpace
   AxisRuns runs;
   int last = -1;  // the axis of the kernel that the run is
   size_t next = 0;
-  for (int64_t axis : reduce->ints_attr("axes")) {
+  for (int64_t axis : reduce->attr(graph::attr::Reduce::axes)) {
     bool is_one = dims[size_t(axis)]->is_constant(1);
     int along = is_one ? last : space.axis_of[size_t(combined[next++])];
     if (runs.empty() || (last >= 0 && along != last)) runs.emplace_back();
@@ -54,13 +55,13 @@ void reduce_in_turns(Op* op, const AxisRuns& runs) {
   Builder builder(*op->module());
   builder.set_before(op);
   builder.set_loc(op->loc());
-  std::string kind(op->string_attr("kind"));
+  std::string kind(op->attr(common::Along::kind));
   DType dtype = op->result()->type()->dtype;
   bool rounds = is_float(dtype) && byte_size(dtype) < 4 && (kind == "sum" || kind == "prod");
   Value* value = op->operand(0);
   if (rounds) value = graph::cast(builder, value, DType::F32);
   for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
-    value = graph::reduce(builder, value, kind, *run, op->flag("keep"));
+    value = graph::reduce(builder, value, kind, *run, op->attr(graph::attr::Reduce::keep));
   }
   if (rounds) value = graph::cast(builder, value, dtype);
   op->result()->replace_all_uses(value);

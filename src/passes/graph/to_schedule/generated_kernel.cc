@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/kernels.h"
@@ -160,10 +161,10 @@ Op* GraphLowering::build_generated(const FusionGroup& group, const KernelSpace& 
   OpState state;
   state.info = schedule::info(ScheduleOp::Kernel);
   state.loc = group.members.back()->loc();
-  state.attributes = {{"axes", axes_attr(context, space, extents, blocks)},
-                      {"outputs", context.integer(int64_t(outputs.parameters.size()))},
-                      {"schedule", schedule_attr(context, space)},
-                      {"symbol", context.symbol(next_symbol())}};
+  state.attributes = {schedule::attr::Kernel::axes(axes_attr(context, space, extents, blocks)),
+                      schedule::attr::Kernel::outputs(context, int64_t(outputs.parameters.size())),
+                      schedule::attr::Kernel::schedule(schedule_attr(context, space)),
+                      common::Function::symbol(context, next_symbol())};
   Op* kernel = module_.create(state);
   kernel->move_to_end(module_.body());
   Block* body = kernel->region()->add_block();
@@ -188,7 +189,8 @@ Op* GraphLowering::build_generated(const FusionGroup& group, const KernelSpace& 
     results.push_back(
         open_memory(builder, outputs, i, extents, out_values[outputs.parameter_of[i]]));
   }
-  Op* tile = builder.op(schedule::info(ScheduleOp::Tile), {}, {}, {{"axes", context.array(grid)}});
+  Op* tile = builder.op(schedule::info(ScheduleOp::Tile), {}, {},
+                        {schedule::attr::Tile::axes(context.array(grid))});
   builder.op(schedule::info(ScheduleOp::Return), {}, {});
   Block* program = tile->region()->add_block();
   std::vector<Value*> indices(space.rank(), nullptr);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/host/ops.h"
 #include "passes/analysis/kernels.h"
@@ -16,10 +17,13 @@ HostProgram::HostProgram(Module& module, Op* function)
   OpState state;
   state.info = host::info(OpKind::Func);
   state.loc = function->loc();
-  state.attributes = {{"symbol", function->attr("symbol")}};
-  for (std::string_view name : {"args", "results", "guards", "effects", "numerics"}) {
-    if (Attr value = function->attr(name)) state.attributes.push_back({name, value});
-  }
+  using graph::attr::Func;
+  state.attributes = {common::Function::symbol(function->node(common::Function::symbol)),
+                      host::attr::Func::args(function->node(Func::args)),
+                      host::attr::Func::results(function->node(Func::results)),
+                      host::attr::Func::guards(function->node(Func::guards)),
+                      host::attr::Func::effects(function->node(Func::effects)),
+                      host::attr::Func::numerics(function->node(Func::numerics))};
   function_ = module.create(state);
   Block* body = function_->region()->add_block();
   Block* graph = function->region()->front();
@@ -67,8 +71,9 @@ Value* HostProgram::buffer(Value* graph) {
   Op* def = graph->def();
   TSR_CHECK(def && graph::kind_of(def) == graph::OpKind::Constant,
             "a value is used before it is computed");
-  Value* constant = at_start().value(host::info(OpKind::Constant), {}, graph->type(),
-                                     {{"values", def->attr("values")}});
+  Value* constant =
+      at_start().value(host::info(OpKind::Constant), {}, graph->type(),
+                       {host::attr::Constant::values(def->node(graph::attr::Constant::values))});
   constant->set_name(graph->name());
   return buffers_[graph] = constant;
 }
@@ -88,7 +93,9 @@ Value* HostProgram::carrier(Dim size) {
   // Memory of its own, so that no buffer counts as read for the sake of its type; it stands beside an extent of 0.
   Dim none = context_.dims().constant(0);
   Type nothing = context_.tensor({none}, DType::U8);
-  if (!empty_) empty_ = at_start().value(host::info(OpKind::Fill), {}, nothing, {{"value", context_.integer(0)}});
+  if (!empty_)
+    empty_ = at_start().value(host::info(OpKind::Fill), {}, nothing,
+                              {host::attr::Fill::value(context_, 0)});
   bool counted = false;
   for_each_symbol(size, [&](std::string_view name) { counted = counted || counters_.count(name); });
   if (!counted) return under(empty_, {size, none});
@@ -126,14 +133,15 @@ Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std:
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i]) continue;
     places.resize(outputs.size());
-    places[i] = builder_.value(host::info(OpKind::Fill), {}, types[i], {{"value", context_.integer(0)}});
+    places[i] = builder_.value(host::info(OpKind::Fill), {}, types[i],
+                               {host::attr::Fill::value(context_, 0)});
   }
   auto [over, placed] = taken_over(places);
   Op* launch = builder_.op(host::info(OpKind::Launch), {operands, over}, types,
-                           {{"dims", context_.dict(std::move(entries))},
-                            {"kernel", context_.symbol(symbol_name(kernel))},
-                            {"places", placed},
-                            {"variants", symbols_attr(context_, variants)}});
+                           {host::attr::Launch::dims(context_, std::move(entries)),
+                            host::attr::Launch::kernel(context_, symbol_name(kernel)),
+                            host::attr::Launch::places(placed),
+                            host::attr::Launch::variants(symbols_attr(context_, variants))});
   for (size_t i = 0; i < outputs.size(); ++i) {
     Value* made = launch->result(unsigned(i));
     if (!outputs[i]) continue;
@@ -148,7 +156,8 @@ Value* HostProgram::copy(Value* buffer) {
 }
 
 void HostProgram::check(Op* check, Value* condition) {
-  builder_.op(host::info(OpKind::Check), {{condition}}, {}, {{"message", check->attr("message")}});
+  builder_.op(host::info(OpKind::Check), {{condition}}, {},
+              {host::attr::Check::message(check->node(graph::attr::Check::message))});
 }
 
 void HostProgram::print(Op* launch, const std::vector<schedule::KernelPrint>& prints, Attr grid) {
@@ -159,8 +168,9 @@ void HostProgram::print(Op* launch, const std::vector<schedule::KernelPrint>& pr
     shown.push_back(launch->result(print.shown));
     items.push_back(print.item);
   }
-  builder_.op(host::info(OpKind::Print), {values, shown}, {},
-              {{"grid", grid}, {"items", context_.array(std::move(items))}});
+  builder_.op(
+      host::info(OpKind::Print), {values, shown}, {},
+      {host::attr::Print::grid(grid), host::attr::Print::items(context_, std::move(items))});
 }
 
 namespace {
@@ -187,14 +197,14 @@ Op* HostProgram::region_op(Op* graph, const std::vector<Value*>& operands, const
   if (graph::kind_of(graph) == graph::OpKind::Cond) {
     auto [over, placed] = taken_over(places);
     slots.push_back(over);
-    if (placed) attributes.push_back({"places", placed});
+    if (placed) attributes.push_back(host::attr::If::places(placed));
   }
   Op* made = builder_.op(host::info(host_kind(graph)), std::move(slots), types, std::move(attributes));
   for (unsigned i = 0; i < graph->result_count(); ++i) {
     made->result(i)->set_name(graph->result(i)->name());
     buffers_[graph->result(i)] = made->result(i);
   }
-  if (Attr counter = graph->attr("counter")) counters_.insert(counter->string);
+  if (Attr counter = graph->node(common::Loop::counter)) counters_.insert(counter->string);
   return made;
 }
 
@@ -221,7 +231,7 @@ void HostProgram::leave(const std::vector<Value*>& yielded) {
 void HostProgram::define_empty(Value* graph) {
   Type type = context_.tensor(graph->type()->dims, graph->type()->dtype);
   buffers_[graph] =
-      builder_.value(host::info(OpKind::Fill), {}, type, {{"value", context_.integer(0)}});
+      builder_.value(host::info(OpKind::Fill), {}, type, {host::attr::Fill::value(context_, 0)});
 }
 
 Value* HostProgram::result(Value* made, std::vector<Value*>& taken) {
@@ -239,8 +249,8 @@ Value* HostProgram::result(Value* made, std::vector<Value*>& taken) {
 /// The argument in whose memory each result is left; null for memory of its own.
 std::vector<Value*> HostProgram::donors_of_results() const {
   std::vector<Value*> donors;
-  const std::vector<Attr>& args = function_->attr("args")->elements;
-  for (Attr description : function_->attr("results")->elements) {
+  const std::vector<Attr>& args = function_->attr(common::Entry::args);
+  for (Attr description : function_->attr(common::Entry::results)) {
     Value*& donor = donors.emplace_back(nullptr);
     Attr name = description->get("alias_of");
     for (unsigned a = 0; name && a < args.size(); ++a) {

@@ -81,7 +81,7 @@ void read_through_casts(Op* kernel, unsigned position, DType stored,
 }
 
 Op* find_result_store(Op* kernel) {
-  if (kernel->int_attr("outputs") != 1) return nullptr;
+  if (kernel->attr(schedule::attr::Kernel::outputs) != 1) return nullptr;
   Block* body = kernel->region()->front();
   Value* result = body->arg(body->arg_count() - 1);
   if (!result->has_one_use()) return nullptr;
@@ -93,7 +93,7 @@ Op* find_result_store(Op* kernel) {
 
 Value* add_input(Op* kernel, Type type, std::string_view name) {
   Block* body = kernel->region()->front();
-  unsigned outputs = unsigned(kernel->int_attr("outputs"));
+  unsigned outputs = unsigned(kernel->attr(schedule::attr::Kernel::outputs));
   unsigned first = body->arg_count() - outputs;
   Value* input = body->add_arg(type, name);
   for (unsigned i = 0; i < outputs; ++i) {

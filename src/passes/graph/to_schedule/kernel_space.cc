@@ -4,6 +4,7 @@
 #include <bit>
 #include <numeric>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "support/check.h"
 
@@ -66,12 +67,12 @@ std::vector<BufferAccess> coordinates(const GraphReads& reads, const FusionGroup
   };
   for (Op* op : group.members) {
     bool is_iota = graph::kind_of(op) == OpKind::Iota;
-    if (is_iota) add(group.maps.at(op->result())[size_t(op->int_attr("axis"))]);
+    if (is_iota) add(group.maps.at(op->result())[size_t(op->attr(common::Along::axis))]);
     for (unsigned i = 0; i < reads.operand_count(op); ++i) {
       const Read& read = reads.read(op, i);
       Op* source = read_source(reads, read);
       if (!source || graph::kind_of(source) != OpKind::Iota) continue;
-      add(base_map(read, operand_map(group, op, i))[size_t(source->int_attr("axis"))]);
+      add(base_map(read, operand_map(group, op, i))[size_t(source->attr(common::Along::axis))]);
     }
   }
   return unit;
@@ -200,8 +201,8 @@ std::vector<BufferAccess> group_loads(const GraphReads& reads, const FusionGroup
 
 int stepping_axis(const FusionGroup& group) {
   Op* update = update_of(group);
-  if (!update || !update->flag("wrap")) return -1;
-  return group.maps.at(update->result())[size_t(update->int_attr("axis"))];
+  if (!update || !update->attr(graph::attr::UpdateSlice::wrap)) return -1;
+  return group.maps.at(update->result())[size_t(update->attr(common::Along::axis))];
 }
 
 namespace {
@@ -210,12 +211,13 @@ namespace {
 /// the axis to one of all.
 void place_update(DimTable& table, const FusionGroup& group, const Access& whole, BufferAccess& store) {
   Op* update = update_of(group);
-  size_t axis = size_t(update->int_attr("axis"));
+  size_t axis = size_t(update->attr(common::Along::axis));
   Dim extent = update->result()->type()->dims[axis];
   Dim length = update->in(graph::in::UpdateSlice::update)->type()->dims[axis];
   store.place_stride = whole.strides[axis];
   store.places = extent;
-  if (!update->flag("wrap")) store.places = table.add(table.sub(extent, length), table.constant(1));
+  if (!update->attr(graph::attr::UpdateSlice::wrap))
+    store.places = table.add(table.sub(extent, length), table.constant(1));
   if (int step = stepping_axis(group); step >= 0) store.strides[size_t(step)] = table.constant(0);
 }
 
@@ -236,7 +238,7 @@ std::vector<BufferAccess> group_stores(DimTable& table, const FusionGroup& group
         if (map[i] >= 0) access.strides[size_t(map[i])] = whole.strides[i];
       }
       if (output->def() == concat) {
-        size_t axis = size_t(concat->int_attr("axis"));
+        size_t axis = size_t(concat->attr(common::Along::axis));
         access.offset = table.mul(start, whole.strides[axis]);
         start = table.add(start, concat->operand(unsigned(p))->type()->dims[axis]);
       }

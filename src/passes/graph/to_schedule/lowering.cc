@@ -16,10 +16,11 @@ namespace {
 template <typename F>
 void for_each_dim(const GraphReads& reads, const FusionGroup& group, F&& visit) {
   for (Op* op : group.members) {
-    if (graph::kind_of(op) == graph::OpKind::Dim) visit(op->dim_attr("value"));
+    if (graph::kind_of(op) == graph::OpKind::Dim) visit(op->attr(graph::attr::Dim::value));
     for (unsigned i = 0; i < reads.operand_count(op); ++i) {
       Op* source = read_source(reads, reads.read(op, i));
-      if (source && graph::kind_of(source) == graph::OpKind::Dim) visit(source->dim_attr("value"));
+      if (source && graph::kind_of(source) == graph::OpKind::Dim)
+        visit(source->attr(graph::attr::Dim::value));
     }
   }
 }

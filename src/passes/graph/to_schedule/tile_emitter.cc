@@ -74,7 +74,8 @@ Value* TileEmitter::clamped(Value* tile, DType dtype) {
   if (tile->type() != type) tile = builder_.value(schedule::info(ElementwiseKind::Cast), {{tile}}, type);
   double greatest = decode_float(dtype, encode_float(dtype, std::numeric_limits<double>::infinity(), true));
   for (auto [kind, bound] : {std::pair(ElementwiseKind::Min, greatest), std::pair(ElementwiseKind::Max, -greatest)}) {
-    Value* limit = builder_.value(schedule::info(ScheduleOp::Full), {}, type, {{"value", context_.number(bound)}});
+    Value* limit = builder_.value(schedule::info(ScheduleOp::Full), {}, type,
+                                  {schedule::attr::Full::value(context_, bound)});
     tile = builder_.value(schedule::info(kind), {{tile}, {limit}}, type);
   }
   return tile;
@@ -112,18 +113,19 @@ Value* TileEmitter::source(Op* op, const AxisMap& map, const std::vector<Dim>& s
   Type type = tile_type(shape, op->result()->type()->dtype);
   auto full = [&](Attr value) {
     return builder_.value(schedule::info(ScheduleOp::Full), {}, type,
-                          {{"value", number_of(context_, value, type->dtype)}});
+                          {schedule::attr::Full::value(number_of(context_, value, type->dtype))});
   };
   switch (graph::kind_of(op)) {
     case OpKind::Full:
-      return full(op->attr("value"));
+      return full(op->attr(graph::attr::Full::value));
     case OpKind::Constant:
-      return full(op->attr("values")->elements[0]);
+      return full(op->attr(graph::attr::Constant::values)[0]);
     case OpKind::Dim: {
-      Dim value = op->dim_attr("value");
+      Dim value = op->attr(graph::attr::Dim::value);
       if (auto constant = value->constant()) return full(context_.integer(*constant));
-      Value* scalar = builder_.value(schedule::info(ScheduleOp::Dim), {},
-                                     context_.scalar(DType::I64), {{"value", context_.dim(value)}});
+      Value* scalar =
+          builder_.value(schedule::info(ScheduleOp::Dim), {}, context_.scalar(DType::I64),
+                         {schedule::attr::Dim::value(context_, value)});
       return builder_.value(schedule::info(ScheduleOp::Splat), {{scalar}}, type);
     }
     case OpKind::Iota:
@@ -135,22 +137,22 @@ Value* TileEmitter::source(Op* op, const AxisMap& map, const std::vector<Dim>& s
 
 Value* TileEmitter::coordinate(Op* iota, const AxisMap& map) {
   DType dtype = iota->result()->type()->dtype;
-  int axis = map[size_t(iota->int_attr("axis"))];
+  int axis = map[size_t(iota->attr(graph::attr::Iota::axis))];
   std::vector<Dim> shape(space_.rank(), reads_.dims().constant(1));
   if (axis < 0) {
     return builder_.value(schedule::info(ScheduleOp::Full), {}, tile_type(shape, dtype),
-                          {{"value", context_.integer(0)}});
+                          {schedule::attr::Full::value(context_, 0)});
   }
   int kernel_axis = space_.axis_of[size_t(axis)];
   Dim block = blocks_[size_t(kernel_axis)];
   shape[size_t(kernel_axis)] = block;
   Type wide = tile_type(shape, DType::I64);
   Value* tile = builder_.value(schedule::info(ScheduleOp::Iota), {}, wide,
-                               {{"axis", context_.integer(kernel_axis)}});
+                               {schedule::attr::Iota::axis(context_, kernel_axis)});
   if (Value* program = indices_[size_t(kernel_axis)]) {
     Type index = context_.scalar(DType::I64);
     Value* size = builder_.value(schedule::info(ScheduleOp::Dim), {}, index,
-                                 {{"value", context_.dim(block)}});
+                                 {schedule::attr::Dim::value(context_, block)});
     Value* first = builder_.value(schedule::info(ElementwiseKind::Mul), {{program}, {size}}, index);
     Value* base = builder_.value(schedule::info(ScheduleOp::Splat), {{first}}, wide);
     tile = builder_.value(schedule::info(ElementwiseKind::Add), {{tile}, {base}}, wide);
@@ -188,7 +190,8 @@ Value* TileEmitter::reduce(Op* member) {
     shape[k] = reads_.dims().constant(1);
     tile = builder_.value(schedule::info(ScheduleOp::Reduce), {{tile}},
                           tile_type(reduced, tile->type()->dtype),
-                          {{"kind", member->attr("kind")}, {"axis", context_.integer(int64_t(k))}});
+                          {schedule::attr::Reduce::kind(member->node(graph::attr::Reduce::kind)),
+                           schedule::attr::Reduce::axis(context_, int64_t(k))});
   }
   return reshape(tile, shape);
 }
@@ -210,13 +213,14 @@ Value* TileEmitter::place(Op* update) {
   Type index = context_.scalar(DType::I64);
   Value* start = operand(update, graph::in::UpdateSlice::start);
   Value* at = builder_.value(schedule::info(ScheduleOp::Extract), {{start}}, index);
-  if (!update->flag("wrap")) return at;
+  if (!update->attr(graph::attr::UpdateSlice::wrap)) return at;
   if (int axis = stepping_axis(group_); axis >= 0) {
     Value* step = indices_[size_t(space_.axis_of[size_t(axis)])];
     at = builder_.value(schedule::info(ElementwiseKind::Add), {{at}, {step}}, index);
   }
-  Dim extent = update->result()->type()->dims[size_t(update->int_attr("axis"))];
-  Value* places = builder_.value(schedule::info(ScheduleOp::Dim), {}, index, {{"value", context_.dim(extent)}});
+  Dim extent = update->result()->type()->dims[size_t(update->attr(graph::attr::UpdateSlice::axis))];
+  Value* places = builder_.value(schedule::info(ScheduleOp::Dim), {}, index,
+                                 {schedule::attr::Dim::value(context_, extent)});
   return builder_.value(schedule::info(ElementwiseKind::Mod), {{at}, {places}}, index);
 }
 
@@ -253,7 +257,7 @@ Value* TileEmitter::index(int axis) {
   if (axis >= 0 && indices_[size_t(axis)]) return indices_[size_t(axis)];
   if (!zero_) {
     zero_ = builder_.value(schedule::info(ScheduleOp::Dim), {}, context_.scalar(DType::I64),
-                           {{"value", context_.integer(0)}});
+                           {schedule::attr::Dim::value(context_, reads_.dims().constant(0))});
   }
   return zero_;
 }

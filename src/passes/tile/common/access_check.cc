@@ -14,7 +14,7 @@ constexpr int64_t entry_bytes = 64;
 bool is_known(Value* condition, bool wanted) {
   Op* def = condition->def();
   if (!def || !def->is(target::info(target::OpKind::Constant))) return false;
-  Attr value = def->attr("value");
+  Attr value = def->attr(target::attr::Constant::value);
   return value->is(AttrKind::Int) && (value->integer != 0) == wanted;
 }
 

@@ -31,7 +31,7 @@ class ScratchAllocation {
     std::stable_sort(lives_.begin(), lives_.end(),
                      [](const Life& a, const Life& b) { return a.first < b.first; });
     for (const Life& life : lives_) place(life);
-    kernel_->set_attr("scratch", context_.dim(total_));
+    kernel_->set(tile::attr::Kernel::scratch, total_);
   }
 
  private:
@@ -83,11 +83,11 @@ class ScratchAllocation {
     for (Place& place : places_) {
       if (place.free_after >= life.first || !proves_le(dims_, size, place.size)) continue;
       place.free_after = life.last;
-      life.alloc->set_attr("offset", context_.dim(place.offset));
+      life.alloc->set(tile::attr::Alloc::offset, place.offset);
       return;
     }
     places_.push_back({total_, size, life.last});
-    life.alloc->set_attr("offset", context_.dim(total_));
+    life.alloc->set(tile::attr::Alloc::offset, total_);
     total_ = dims_.add(total_, size);
   }
 

@@ -5,6 +5,7 @@
 // and limits that all passes before have made. The list of accesses goes with the kernel to the
 // bundle, where the runtime finds the places in the source.
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/place.h"
 #include "ir/text/access_site.h"
 #include "ir/tile/ops.h"
@@ -16,6 +17,7 @@ namespace {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 /// The memory of global or scratch memory that an op accesses, and its name in messages; null for
@@ -63,10 +65,10 @@ void number_accesses(Op* kernel) {
     std::string_view name;
     Value* memory = accessed(op, name);
     if (!memory) return;
-    op->set_attr("site", context.integer(int64_t(sites.size())));
+    op->set(common::Access::site, int64_t(sites.size()));
     sites.push_back(site_attr(context, {std::string(name), parameter_of(memory), place_of(op)}));
   });
-  kernel->set_attr("checks", sites.empty() ? nullptr : context.array(std::move(sites)));
+  kernel->set_node(attr::Kernel::checks, sites.empty() ? nullptr : context.array(std::move(sites)));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/text/work.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
@@ -23,6 +24,7 @@ namespace {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 /// What repeats a piece of a program: a grid axis (no op), or a loop.
@@ -47,7 +49,7 @@ class WorkMeter {
         wholes_(axes_.count()) {}
 
   Work run() {
-    for (Attr extent : kernel_->attr("grid")->elements) grid_.push_back(extent->dim);
+    for (Dim extent : kernel_->attr(attr::Kernel::grid)) grid_.push_back(extent);
     walk(kernel_, [&](Op* op) { read_access(op); });
     walk(kernel_, [&](Op* op) { count(op); });
     Work work{.infinite = is_infinite_, .reads = moved(false), .writes = moved(true)};
@@ -69,7 +71,7 @@ class WorkMeter {
   Dim fixed(Value* value) {
     if (std::optional<int64_t> known = tile::known_index(value)) return constant(*known);
     Op* def = value->def();
-    return def && def->is(tile::info(OpKind::Dim)) ? def->dim_attr("value") : nullptr;
+    return def && def->is(tile::info(OpKind::Dim)) ? def->attr(attr::Dim::value) : nullptr;
   }
 
   /// False for an index that is not linear in what repeats.
@@ -85,7 +87,8 @@ class WorkMeter {
       Op* loop = value->block()->parent_op();
       return loop->is(tile::info(OpKind::For)) && value->index() == 0 && add({loop, 0});
     }
-    if (def->is(tile::info(OpKind::ProgramId))) return add({nullptr, def->int_attr("axis")});
+    if (def->is(tile::info(OpKind::ProgramId)))
+      return add({nullptr, def->attr(attr::ProgramId::axis)});
     switch (def->info().elementwise) {
       case ElementwiseKind::Add:
         return add_linear(def->operand(0), factor, form) &&
@@ -169,7 +172,7 @@ class WorkMeter {
     Op* def = value->def();
     if (!def) return least ? constant(0) : nullptr;
     if (def->is(tile::info(OpKind::ProgramId))) {
-      Dim extent = grid_[size_t(def->int_attr("axis"))];
+      Dim extent = grid_[size_t(def->attr(attr::ProgramId::axis))];
       return least ? constant(0) : table_.sub(extent, constant(1));
     }
     auto both = [&](bool second_least, auto&& combine) -> Dim {
@@ -252,8 +255,8 @@ class WorkMeter {
 
   void count(Op* op) {
     bool is_constant = op->is(tile::info(OpKind::Full)) || op->is(tile::info(OpKind::Constant));
-    if (is_constant && op->attr("value")->is(AttrKind::Float)) {
-      is_infinite_ |= std::isinf(op->attr("value")->number);
+    if (is_constant && op->attr(common::Constant::value)->is(AttrKind::Float)) {
+      is_infinite_ |= std::isinf(op->attr(common::Constant::value)->number);
     }
     if (op->info().elementwise != ElementwiseKind::None) {
       Type type = op->result()->type();
@@ -344,7 +347,7 @@ Status measure_work(Module& module, PassContext&) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     Work work = WorkMeter(kernel).run();
     bool overflows = work.reads->overflow || work.writes->overflow || (work.flops && work.flops->overflow);
-    if (!overflows) kernel->set_attr("work", work_attr(module.context(), work));
+    if (!overflows) kernel->set_node(attr::Kernel::work, work_attr(module.context(), work));
   }
   return success;
 }

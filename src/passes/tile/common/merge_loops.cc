@@ -25,6 +25,7 @@ namespace {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 class LoopMerge {
@@ -82,7 +83,7 @@ class LoopMerge {
     std::optional<int64_t> known = tile::known_index(hi);
     if (known) return blocks->is_constant(*known);
     return hi->def() && hi->def()->is(tile::info(OpKind::Dim)) &&
-           hi->def()->dim_attr("value") == blocks;
+           hi->def()->attr(attr::Dim::value) == blocks;
   }
 
   bool has_merged_axis(Value* value) const {
@@ -143,7 +144,7 @@ class LoopMerge {
       if (op->info().elementwise != ElementwiseKind::Add) return false;
       Op* other = op->operand(1 - use->index())->def();
       if (!other || !other->is(tile::info(OpKind::Iota))) return false;
-      if (!merged_.contains(axes_.of(other->result(), size_t(other->int_attr("axis")))))
+      if (!merged_.contains(axes_.of(other->result(), size_t(other->attr(attr::Iota::axis)))))
         return false;
     }
     return true;
@@ -175,8 +176,9 @@ class LoopMerge {
       reduce = reduce->operand(0)->def();
     }
     if (!reduce || !is_inside(reduce) || !reduce->is(tile::info(OpKind::Reduce))) return false;
-    if (tile::reduction_op(reduce->string_attr("kind")) != last->info().elementwise) return false;
-    return merged_.contains(axes_.of(reduce->operand(0), size_t(reduce->int_attr("axis"))));
+    if (tile::reduction_op(reduce->attr(attr::Reduce::kind)) != last->info().elementwise)
+      return false;
+    return merged_.contains(axes_.of(reduce->operand(0), size_t(reduce->attr(attr::Reduce::axis))));
   }
 
   /// A reduction or dot along the axis that has other uses sees one block at a time: it

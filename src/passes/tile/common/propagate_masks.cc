@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/rematerialise.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
@@ -22,6 +23,7 @@ namespace {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 class MaskPropagation {
@@ -75,7 +77,7 @@ class MaskPropagation {
     bool multiplies = op->is(tile::info(OpKind::Dot));
     unsigned slot = limit_slot(op);
     if (op->slot_size(slot)) return success;
-    size_t axis = multiplies ? 1 : size_t(op->int_attr("axis"));
+    size_t axis = multiplies ? 1 : size_t(op->attr(common::Along::axis));
     std::vector<TileAxis> combined{{op->operand(0), axis}};
     if (multiplies) combined.emplace_back(op->in(in::Dot::b), 0);
     Result<Value*> least = least_limit(op, combined);

@@ -22,6 +22,7 @@ namespace {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 class KernelSimplification {
@@ -46,7 +47,7 @@ class KernelSimplification {
   Dim known_dim(Value* value) {
     Op* def = value->def();
     if (!def || value->type()->kind != TypeKind::Scalar) return nullptr;
-    if (def->is(tile::info(OpKind::Dim))) return def->dim_attr("value");
+    if (def->is(tile::info(OpKind::Dim))) return def->attr(attr::Dim::value);
     std::optional<int64_t> constant = tile::known_index(value);
     return constant ? dims_.constant(*constant) : nullptr;
   }
@@ -77,7 +78,7 @@ class KernelSimplification {
   /// A simpler value that equals the op's result; null if there is none.
   Value* folded(Op* op) {
     if (op->is(tile::info(OpKind::ProgramId))) {
-      Dim extent = kernel_->attr("grid")->elements[size_t(op->int_attr("axis"))]->dim;
+      Dim extent = kernel_->attr(attr::Kernel::grid)[size_t(op->attr(attr::ProgramId::axis))];
       return extent->is_constant(1) ? tile::index(builder_, 0) : nullptr;
     }
     bool index = op->result_count() == 1 && op->result()->type()->is(TypeKind::Scalar) &&

@@ -41,12 +41,12 @@ Value* Sizes::make_atom(const DimAtom& atom) {
   TSR_UNREACHABLE("unknown kind of dim atom");
 }
 
-std::vector<Value*> decode_program(TargetBuilder& builder, Sizes& sizes, const std::vector<Attr>& grid,
-                                   Value* program) {
+std::vector<Value*> decode_program(TargetBuilder& builder, Sizes& sizes,
+                                   const std::vector<Dim>& grid, Value* program) {
   std::vector<Value*> indices(grid.size());
   Value* rest = program;
   for (size_t i = grid.size(); i-- > 1;) {
-    Value* extent = sizes.of(grid[i]->dim);
+    Value* extent = sizes.of(grid[i]);
     indices[i] = builder.op(Kind::Mod, rest, extent);
     rest = builder.op(Kind::FloorDiv, rest, extent);
   }

@@ -31,6 +31,7 @@ class Sizes {
 };
 
 /// Indices along the axes of a grid from a program's number; the last axis runs fastest.
-std::vector<Value*> decode_program(TargetBuilder& builder, Sizes& sizes, const std::vector<Attr>& grid, Value* program);
+std::vector<Value*> decode_program(TargetBuilder& builder, Sizes& sizes,
+                                   const std::vector<Dim>& grid, Value* program);
 
 }  // namespace tessera

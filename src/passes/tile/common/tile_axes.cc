@@ -2,12 +2,14 @@
 
 #include <map>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/build.h"
 
 namespace tessera {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -55,13 +57,13 @@ class Linking {
   }
 
   void transposed() {
-    std::vector<int64_t> perm = op_->ints_attr("perm");
+    std::vector<int64_t> perm = op_->attr(attr::Transpose::perm);
     for (size_t i = 0; i < perm.size(); ++i) link(0, size_t(perm[i]), op_->result(), i);
   }
 
   void reduced() {
-    size_t axis = size_t(op_->int_attr("axis"));
-    bool keep = op_->flag("keep");
+    size_t axis = size_t(op_->attr(common::Along::axis));
+    bool keep = op_->attr(attr::Reduce::keep);
     for (size_t i = 0, j = 0; i < type_of(0)->rank(); ++i) {
       link(0, i, op_->result(), i == axis ? op_->result()->type()->rank() : j);
       j += i != axis || keep;
@@ -323,7 +325,7 @@ Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent) {
   std::optional<int64_t> known = tile::known_index(limit), constant = extent->constant();
   if (known && constant && *known >= *constant) return nullptr;
   bool whole = limit->def() && limit->def()->is(tile::info(OpKind::Dim)) &&
-               limit->def()->dim_attr("value") == extent;
+               limit->def()->attr(attr::Dim::value) == extent;
   return whole ? nullptr : limit;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/kernel_size.h"
 #include "support/diagnostic_rows.h"
 
@@ -9,6 +10,7 @@ namespace tessera {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 FragmentEmitter::FragmentEmitter(Op* kernel, PassContext& context, const TileAxes& axes,
@@ -395,15 +397,16 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
       return resolve(op->operand(0));
     case OpKind::Reduce:
       // Along an extent of 1 there is nothing to combine; other reductions are stages.
-      if (axes_.of(op->operand(0), size_t(op->int_attr("axis"))) < 0)
+      if (axes_.of(op->operand(0), size_t(op->attr(attr::Reduce::axis))) < 0)
         return resolve(op->operand(0));
       break;
     case OpKind::Scan:
       // The same holds here.
-      if (axes_.of(op->operand(0), size_t(op->int_attr("axis"))) < 0) {
-        if (old == op->result(1) || !op->flag("exclusive")) return resolve(op->operand(0));
+      if (axes_.of(op->operand(0), size_t(op->attr(attr::Scan::axis))) < 0) {
+        if (old == op->result(1) || !op->attr(attr::Scan::exclusive))
+          return resolve(op->operand(0));
         enter(level);
-        Attr none = tile::reduction_identity(context(), op->string_attr("kind"), type->dtype);
+        Attr none = tile::reduction_identity(context(), op->attr(attr::Scan::kind), type->dtype);
         return {tile::full(builder_, type, none), level};
       }
       break;
@@ -413,7 +416,7 @@ FragmentEmitter::Known FragmentEmitter::write(Value* old) {
     }
     case OpKind::Full:
       enter(level);
-      return {tile::full(builder_, type, op->attr("value")), level};
+      return {tile::full(builder_, type, op->attr(attr::Full::value)), level};
     case OpKind::Splat: {
       Known scalar = resolve(op->operand(0));
       level = std::max(level, scalar.level);
@@ -469,7 +472,7 @@ FragmentEmitter::Known FragmentEmitter::write_scalar(Op* op) {
 }
 
 FragmentEmitter::Known FragmentEmitter::write_iota(Op* op) {
-  int axis = axes_.of(op->result(), size_t(op->int_attr("axis")));
+  int axis = axes_.of(op->result(), size_t(op->attr(common::Along::axis)));
   std::vector<int> all = axes_.of(op->result());
   Type type = fragment_type(op->result());
   size_t level = level_of(all);
@@ -494,7 +497,7 @@ Value* FragmentEmitter::coordinates(int axis, Value* start, Type type) {
   dims[axis == row_ ? 1 : 0] = context().dims().constant(1);
   Value* line =
       builder_.value(tile::info(OpKind::Iota), {{start}}, context().tile(dims, type->dtype),
-                     {{"axis", context().integer(axis == row_ ? 0 : 1)}});
+                     {attr::Iota::axis(context(), axis == row_ ? 0 : 1)});
   return tile::broadcast(builder_, line, type->dims);
 }
 

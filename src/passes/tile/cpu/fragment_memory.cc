@@ -8,6 +8,7 @@ namespace tessera {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 FragmentMemory FragmentEmitter::memory_of(Op* access, unsigned memory_slot, unsigned offsets_slot,
@@ -151,7 +152,7 @@ FragmentEmitter::Known FragmentEmitter::write_memory_load(const FragmentMemory& 
 FragmentEmitter::Known FragmentEmitter::write_load(Op* op) {
   FragmentMemory memory =
       memory_of(op, in::Load::memory, in::Load::offsets, in::Load::limits, op->result());
-  return write_memory_load(memory, fragment_type(op->result()), op->attr("fill"));
+  return write_memory_load(memory, fragment_type(op->result()), op->attr(attr::Load::fill));
 }
 
 void FragmentEmitter::store(Value* value, const FragmentMemory& memory) {
@@ -162,7 +163,7 @@ void FragmentEmitter::store(Value* value, const FragmentMemory& memory) {
 Value* FragmentEmitter::load_here(Op* load) {
   Type type = fragment_type(load->result());
   Access a = access(memory_of(load, in::Load::memory, in::Load::offsets, in::Load::limits, load->result()), type);
-  return tile::load(builder(), a.memory, a.offsets, a.limits, type, load->attr("fill"));
+  return tile::load(builder(), a.memory, a.offsets, a.limits, type, load->attr(attr::Load::fill));
 }
 
 /// A parameter, or a view of one, as it is.

@@ -5,6 +5,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -12,7 +13,7 @@ namespace {
 bool is_zero(Value* value) {
   Op* def = value->def();
   if (!def || !def->is(tile::info(OpKind::Full))) return false;
-  Attr number = def->attr("value");
+  Attr number = def->attr(attr::Full::value);
   return number->is(AttrKind::Int) ? number->integer == 0 : number->number == 0;
 }
 

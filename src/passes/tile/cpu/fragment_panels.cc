@@ -5,6 +5,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -23,7 +24,7 @@ constexpr int64_t transposed_columns = 16;
 bool pads_with_zeros(Value* value) {
   Op* def = value->def();
   if (!def) return false;
-  if (def->is(tile::info(OpKind::Load))) return !def->has_attr("fill");
+  if (def->is(tile::info(OpKind::Load))) return !def->has(attr::Load::fill);
   bool moves = def->is(tile::info(OpKind::Transpose)) || def->is(tile::info(OpKind::Reshape));
   return moves && pads_with_zeros(def->operand(0));
 }

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/core/dim_facts.h"
 #include "ir/host/ops.h"
 #include "passes/analysis/kernels.h"
@@ -23,7 +24,7 @@ constexpr int64_t least_elements = 32768;
 void collect_grid_axes(Value* value, std::set<int64_t>& found, std::set<Value*>& seen) {
   Op* def = value ? value->def() : nullptr;
   if (!def || !seen.insert(value).second) return;
-  if (def->is(tile::info(OpKind::ProgramId))) found.insert(def->int_attr("axis"));
+  if (def->is(tile::info(OpKind::ProgramId))) found.insert(def->attr(tile::attr::ProgramId::axis));
   for (unsigned i = 0; i < def->operand_count(); ++i)
     collect_grid_axes(def->operand(i), found, seen);
 }
@@ -64,7 +65,8 @@ bool follow(DimTable& dims, std::span<const DimFact> asked, std::span<const DimF
 /// Inserts parameters before the results of a kernel, which does not use them.
 void insert_parameters(Op* kernel, const std::vector<Value*>& like) {
   Block* body = kernel->region()->front();
-  unsigned outputs = unsigned(kernel->int_attr("outputs")), first = body->arg_count() - outputs;
+  unsigned outputs = unsigned(kernel->attr(tile::attr::Kernel::outputs)),
+           first = body->arg_count() - outputs;
   for (size_t i = 0; i < like.size(); ++i) body->add_arg(like[i]->type());
   for (unsigned i = outputs; i-- > 0;) {
     Value *from = body->arg(first + i), *to = body->arg(first + i + unsigned(like.size()));
@@ -91,7 +93,8 @@ PanelSharing::PanelSharing(Op* kernel, PassContext& context, const TileAxes& axe
     : kernel_(kernel),
       context_(context),
       axes_(axes),
-      inputs_(kernel->region()->front()->arg_count() - unsigned(kernel->int_attr("outputs"))),
+      inputs_(kernel->region()->front()->arg_count() -
+              unsigned(kernel->attr(tile::attr::Kernel::outputs))),
       needed_(kernel->module()->context().dims().constant(1)) {
   find_launches();
   if (!launches_.empty()) find_need();
@@ -104,7 +107,8 @@ void PanelSharing::find_launches() {
     if (!function->is(host::info(host::OpKind::Func))) continue;
     walk(function, [&](Op* op) {
       if (!op->is(host::info(host::OpKind::Launch))) return;
-      (op->string_attr("kernel") == symbol_name(kernel_) ? launches_ : others).push_back(op);
+      (op->attr(host::attr::Launch::kernel) == symbol_name(kernel_) ? launches_ : others)
+          .push_back(op);
     });
   }
   bool agree = true;
@@ -128,7 +132,8 @@ void PanelSharing::find_need() {
   DimTable& dims = kernel_->module()->context().dims();
   Dim one = dims.constant(1);
   std::vector<std::vector<DimFact>> assumed;
-  for (Op* variant : variants_) assumed.push_back(read_facts(variant->attr("assume")));
+  for (Op* variant : variants_)
+    assumed.push_back(read_facts(variant->attr(tile::attr::Kernel::assume)));
   for (auto facts = assumed.begin(); facts != assumed.end(); ++facts) {
     auto covers = [&](const std::vector<DimFact>& later) { return follow(dims, later, *facts); };
     if (std::any_of(facts + 1, assumed.end(), covers)) continue;
@@ -152,11 +157,11 @@ std::vector<int64_t> PanelSharing::grid_axes(const PanelForm& form) const {
 
 /// Some other program would pack the same.
 bool PanelSharing::pays(const PanelForm& form, const std::vector<int64_t>& grid) const {
-  const std::vector<Attr>& extents = kernel_->attr("grid")->elements;
+  AttrList extents = kernel_->attr(tile::attr::Kernel::grid);
   bool repeats = false;
   for (size_t axis = 0; axis < extents.size(); ++axis) {
     bool chooses = std::find(grid.begin(), grid.end(), int64_t(axis)) != grid.end();
-    repeats |= !chooses && !extents[axis]->dim->is_constant(1);
+    repeats |= !chooses && !extents[axis]->is_constant(1);
   }
   std::optional<int64_t> along = axes_.extent(form.axis)->constant();
   std::optional<int64_t> k = axes_.extent(form.k)->constant();
@@ -170,7 +175,7 @@ Op* PanelSharing::declare(const PanelForm& form, const std::vector<int64_t>& gri
   std::vector<Attr> extents;
   std::vector<Dim> shape;
   for (int64_t axis : grid) {
-    extents.push_back(kernel_->attr("grid")->elements[size_t(axis)]);
+    extents.push_back(context.dim(kernel_->attr(tile::attr::Kernel::grid)[size_t(axis)]));
     shape.push_back(extents.back()->dim);
   }
   Dim parts = dims.ceildiv(axes_.extent(form.k), dims.constant(steps_of_program));
@@ -180,10 +185,10 @@ Op* PanelSharing::declare(const PanelForm& form, const std::vector<int64_t>& gri
   OpState state;
   state.info = &kernel_->info();
   state.loc = kernel_->loc();
-  state.attributes = {{"grid", context.array(std::move(extents))},
-                      {"outputs", context.integer(1)},
-                      {"schedule", context.dict({})},
-                      {"symbol", context.symbol(name)}};
+  state.attributes = {tile::attr::Kernel::grid(context.array(std::move(extents))),
+                      tile::attr::Kernel::outputs(context, 1),
+                      tile::attr::Kernel::schedule(context.dict({})),
+                      common::Function::symbol(context, name)};
   Op* packing = kernel_->module()->create(state);
   packing->move_before(kernel_);
   Block *body = packing->region()->add_block(), *old = kernel_->region()->front();
@@ -205,7 +210,7 @@ void PanelSharing::write(Op* packing, const PanelForm& form,
     leading.push_back(tile::program_id(emitter.builder(), int64_t(i)));
   walk(kernel_, [&](Op* op) {
     if (!op->is(tile::info(OpKind::ProgramId))) return;
-    auto at = std::find(grid.begin(), grid.end(), op->int_attr("axis"));
+    auto at = std::find(grid.begin(), grid.end(), op->attr(tile::attr::ProgramId::axis));
     if (at != grid.end()) emitter.remember(op->result(), leading[size_t(at - grid.begin())]);
   });
   Value* part = tile::program_id(emitter.builder(), int64_t(grid.size()));
@@ -261,7 +266,7 @@ bool PanelSharing::find(Panels& panels, FragmentEmitter& emitter) {
 Value* PanelSharing::launch_packing(const Shared& shared, Op* launch) const {
   Module& module = *kernel_->module();
   DimTable& dims = module.context().dims();
-  Attr binding = launch->attr("dims");
+  Attr binding = launch->attr(host::attr::Launch::dims);
   std::vector<Value*> operands;
   for (unsigned input : shared.inputs) operands.push_back(launch->operand(input));
   Type panels = shared.parameter->type();
@@ -273,10 +278,11 @@ Value* PanelSharing::launch_packing(const Shared& shared, Op* launch) const {
   Builder builder(module, launch->block());
   builder.set_before(launch);
   builder.set_loc(launch->loc());
-  Op* packing = builder.op(host::info(host::OpKind::Launch), {operands, {}},
-                           {module.context().tensor(std::move(extents), panels->dtype)},
-                           {{"dims", binding_for(shared.packing, binding)},
-                            {"kernel", module.context().symbol(symbol_name(shared.packing))}});
+  Op* packing =
+      builder.op(host::info(host::OpKind::Launch), {operands, {}},
+                 {module.context().tensor(std::move(extents), panels->dtype)},
+                 {host::attr::Launch::dims(binding_for(shared.packing, binding)),
+                  host::attr::Launch::kernel(module.context(), symbol_name(shared.packing))});
   return packing->result();
 }
 
@@ -296,7 +302,8 @@ void PanelSharing::launch(Op* kernel) {
       operands.push_back(is_panel ? launch_packing(shared_[position - inputs_], launch) : launch->operand(position));
     }
     launch->set_slot(0, operands);
-    launch->set_attr("dims", binding_for(kernel, launch->attr("dims")));
+    launch->set(host::attr::Launch::dims,
+                binding_for(kernel, launch->attr(host::attr::Launch::dims)));
   }
 }
 

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "passes/tile/cpu/fragment_pairs.h"
 
 namespace tessera {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -32,7 +34,7 @@ bool is_fragment_root(Op* op, const TileAxes& axes) {
       return is_private_load(op);
     case OpKind::Reduce:
     case OpKind::Scan:
-      return axes.of(op->operand(0), size_t(op->int_attr("axis"))) >= 0;
+      return axes.of(op->operand(0), size_t(op->attr(attr::Scan::axis))) >= 0;
     default:
       return false;
   }
@@ -62,7 +64,7 @@ bool is_readable(Value* value, const TileAxes& axes, std::set<Value*>& seen) {
 }
 
 int combined_axis(const TileAxes& axes, Op* op) {
-  return axes.of(op->operand(0), size_t(op->int_attr("axis")));
+  return axes.of(op->operand(0), size_t(op->attr(common::Along::axis)));
 }
 
 int contracted_axis(const TileAxes& axes, Op* dot) {
@@ -199,7 +201,8 @@ FragmentStages::Root FragmentStages::root(Op* op) {
 /// Whether one scans from the end and the other to it: a loop has one direction.
 bool FragmentStages::goes_against(const Stage& stage, const Root& root) {
   return is_scan(root.op) && std::ranges::any_of(stage.roots, [&](const Root& member) {
-           return is_scan(member.op) && member.op->flag("reverse") != root.op->flag("reverse");
+           return is_scan(member.op) &&
+                  member.op->attr(attr::Scan::reverse) != root.op->attr(attr::Scan::reverse);
          });
 }
 
@@ -427,8 +430,8 @@ void FragmentStages::write_out(Op* op) {
 
 Value* FragmentStages::reduce(const Root& root, Value* before) {
   Value* element = emitter_.demand(root.op->in(in::Reduce::a));
-  Value* after = tile::elementwise(emitter_.builder(), tile::reduction_op(root.op->string_attr("kind")),
-                                   {before, element});
+  Value* after = tile::elementwise(
+      emitter_.builder(), tile::reduction_op(root.op->attr(attr::Reduce::kind)), {before, element});
   Value* rest = emitter_.binding(root.axis).rest;
   if (!rest) return after;
   Value* rows = emitter_.index(*after->type()->dims[0]->constant());
@@ -441,11 +444,11 @@ Value* FragmentStages::scan(const Root& root, Value* before) {
   Op* op = root.op;
   Value* element = emitter_.demand(op->in(in::Scan::a));
   Builder& builder = emitter_.builder();
-  std::string_view kind = op->string_attr("kind");
+  std::string_view kind = op->attr(attr::Scan::kind);
   if (emitter_.column() != root.axis) {
     Value* after = tile::elementwise(builder, tile::reduction_op(kind), {before, element});
     Value* result = after;
-    if (op->flag("exclusive")) {
+    if (op->attr(attr::Scan::exclusive)) {
       Attr none = tile::reduction_identity(emitter_.context(), kind, element->type()->dtype);
       Value* nothing = tile::full(builder, element->type(), none);
       result = tile::elementwise(builder, tile::reduction_op(kind), {before, nothing});
@@ -495,7 +498,7 @@ Value* FragmentStages::start(const Root& root, int64_t width, bool spans) {
   DimTable& dims = emitter_.context().dims();
   Type type = emitter_.fragment_type(left_by(root.op));
   if (spans && !is_scan(root.op)) type = emitter_.context().tile({type->dims[0], dims.constant(width)}, type->dtype);
-  std::string_view kind = root.op->string_attr("kind");
+  std::string_view kind = root.op->attr(common::Along::kind);
   Attr none = tile::reduction_identity(emitter_.context(), kind, type->dtype);
   // Before the first element -0 changes nothing.
   if (is_scan(root.op) && kind == "sum" && is_float(type->dtype)) none = emitter_.context().number(-0.0);
@@ -520,7 +523,7 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
   for (const Root& root : stage.roots) {
     if (!combines(root.op)) continue;
     combining.push_back(&root);
-    reverse |= is_scan(root.op) && root.op->flag("reverse");
+    reverse |= is_scan(root.op) && root.op->attr(attr::Scan::reverse);
     inits.push_back(start(root, width, spans));
   }
   auto iterate = [&](const FragmentEmitter::Values& carried) { return combine(stage, carried); };
@@ -532,7 +535,8 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
   for (size_t i = 0; i < combining.size(); ++i) {
     Op* op = combining[i]->op;
     Value* result = last[i];
-    if (spans && !is_scan(op)) result = tile::reduce_keep(emitter_.builder(), result, op->string_attr("kind"), 1);
+    if (spans && !is_scan(op))
+      result = tile::reduce_keep(emitter_.builder(), result, op->attr(common::Along::kind), 1);
     emitter_.remember(left_by(op), result);
   }
   for (Value* value : stage.kept) emitter_.keep_in(value, keep(value, stage));

@@ -37,6 +37,7 @@
 #include <set>
 #include <utility>
 
+#include "ir/core/common_attributes.h"
 #include "passes/analysis/launch_choices.h"
 #include "passes/tile/cpu/fragment_pairs.h"
 #include "passes/tile/cpu/fragment_sharing.h"
@@ -48,6 +49,7 @@ namespace tessera {
 
 using tile::kind_of;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -115,7 +117,7 @@ class KernelSplit {
       OpKind kind = kind_of(op);
       if (fine && kind == OpKind::Merge) fine = reject(op, "it is not expected before fragments are made");
       if (fine && kind == OpKind::AllocShared) fine = reject(op, "its kernel holds tiles larger than its registers");
-      bool keeps = kind == OpKind::Reduce && op->flag("keep");
+      bool keeps = kind == OpKind::Reduce && op->attr(attr::Reduce::keep);
       if (fine && keeps) fine = reject(op, "it keeps the axis that it combines");
     });
     return fine;
@@ -126,7 +128,7 @@ class KernelSplit {
     std::set<int> combined;
     for (Op* op : roots_) {
       if (op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan)))
-        combined.insert(axes_.of(op->operand(0), size_t(op->int_attr("axis"))));
+        combined.insert(axes_.of(op->operand(0), size_t(op->attr(common::Along::axis))));
       if (op->is(tile::info(OpKind::Dot))) combined.insert(axes_.of(op->operand(0), 1));
     }
     return combined;
@@ -240,7 +242,7 @@ class KernelSplit {
     }
     shape_.lanes = machine.lanes(4);
     shape_.width = shape_.lanes * std::max(1u, machine.vector_registers / 8);
-    Attr schedule = kernel_->attr("schedule");
+    Attr schedule = kernel_->attr(attr::Kernel::schedule);
     // Copies of the innermost step are made only when asked for: the loop has enough independent
     // work without, and scheduling several steps together costs registers (tried: 1 step 260, 4
     // steps 233, 8 steps 180 GFLOP/s).
@@ -281,7 +283,7 @@ class KernelSplit {
 
   /// Whether the kernel has dots of pairs and their epilogues, and nothing else.
   bool takes_pairs() const {
-    Attr packing = kernel_->attr("schedule")->get("packing");
+    Attr packing = kernel_->attr(attr::Kernel::schedule)->get("packing");
     bool packs = !packing || packing->string == "both";
     if (!packs || row_ < 0 || !column_outside_) return false;
     return std::all_of(roots_.begin(), roots_.end(), [&](Op* root) {
@@ -392,7 +394,8 @@ class KernelSplit {
                      row_ < 0 ? nullptr : common_limit(row_),
                      common_limit(column_)};
     for (Op* dot : dots_) {
-      forms_.push_back(panel_forms(dot, shape, kernel_->attr("schedule"), unit_, axes_));
+      forms_.push_back(
+          panel_forms(dot, shape, kernel_->attr(attr::Kernel::schedule), unit_, axes_));
       for (const PanelForm& form : forms_.back()) sharing_.add(form);
     }
   }

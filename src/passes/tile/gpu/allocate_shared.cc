@@ -31,7 +31,7 @@ namespace {
 
 struct Buffer {
   Op* op;
-  std::string_view attribute;
+  AttrKey<AttrType::Int, Arity::Optional> key;
   int64_t bytes;
   int64_t alignment;
   int64_t offset = 0;
@@ -49,26 +49,47 @@ int64_t element_count(Type type) {
 
 Buffer shared_buffer(Op* op) {
   Type type = op->result()->type();
-  return {op, "offset", tile::shared_bytes(type), tile::shared_alignment(type), 0, false, false, 0, 0, {}};
+  return {op,
+          tile::attr::AllocShared::offset,
+          tile::shared_bytes(type),
+          tile::shared_alignment(type),
+          0,
+          false,
+          false,
+          0,
+          0,
+          {}};
 }
 
 /// Partial results of a reduction between warps; no bytes where there are none.
 Buffer reduction_buffer(Op* op) {
   std::optional<layout::Layout> from = layout::parse_layout(op->operand(0)->type()->layout);
   TSR_CHECK(from, "a reduction of a tile without a layout");
-  int slots = layout::plan_reduction(*from, int(op->int_attr("axis")), op->flag("keep")).slot_count();
+  using tile::attr::Reduce;
+  int slots = layout::plan_reduction(*from, int(op->attr(Reduce::axis)), op->attr(Reduce::keep))
+                  .slot_count();
   Type result = op->result()->type();
   int64_t bytes = slots > 1 ? slots * element_count(result) * byte_size(result->dtype) : 0;
-  return {op, "shared_offset", bytes, 16, 0, false, false, 0, 0, {}};
+  return {op, Reduce::shared_offset, bytes, 16, 0, false, false, 0, 0, {}};
 }
 
 /// The values that the warps of a scan exchange.
 Buffer scan_buffer(Op* op) {
   Type type = op->operand(0)->type();
   std::optional<layout::Layout> from = layout::parse_layout(type->layout);
-  std::optional<layout::Scan> plan = from ? layout::plan_scan(*from, int(op->int_attr("axis"))) : std::nullopt;
+  std::optional<layout::Scan> plan =
+      from ? layout::plan_scan(*from, int(op->attr(tile::attr::Scan::axis))) : std::nullopt;
   TSR_CHECK(plan, "a scan of a tile without a plan");
-  return {op, "shared_offset", plan->exchanged() * byte_size(type->dtype), 16, 0, false, false, 0, 0, {}};
+  return {op,
+          tile::attr::Scan::shared_offset,
+          plan->exchanged() * byte_size(type->dtype),
+          16,
+          0,
+          false,
+          false,
+          0,
+          0,
+          {}};
 }
 
 /// Which buffers are used when.
@@ -85,7 +106,7 @@ class Lifetimes {
   void find(Buffer& buffer) {
     if (has_roles_ || !buffer.op->is(tile::info(OpKind::AllocShared))) return;
     // Copies that the source asks for may still be in flight after the last op in the source.
-    if (buffer.op->flag("written")) return;
+    if (buffer.op->attr(tile::attr::AllocShared::written)) return;
     buffer.shares = collect(buffer.op->result(), buffer) && !buffer.uses.empty();
     if (!buffer.shares) return;
     buffer.first = buffer.last = position(buffer.uses[0]);
@@ -194,7 +215,7 @@ Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostic
   for (Buffer& buffer : buffers) {
     lifetimes.find(buffer);
     buffer.offset = lowest_place(placed, buffer, lifetimes);
-    buffer.op->set_attr(buffer.attribute, kernel->module()->context().integer(buffer.offset));
+    buffer.op->set(buffer.key, buffer.offset);
     total = std::max(total, buffer.offset + buffer.bytes);
     placed.push_back(buffer);
   }
@@ -205,7 +226,7 @@ Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostic
         .help("use fewer stages or smaller blocks");
     return failure;
   }
-  kernel->set_attr("shared", kernel->module()->context().integer(total));
+  kernel->set(tile::attr::Kernel::shared, total);
   return success;
 }
 

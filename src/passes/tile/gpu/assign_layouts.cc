@@ -32,6 +32,7 @@ namespace tessera {
 
 using layout::Layout;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -136,9 +137,9 @@ class LayoutAssignment {
   /// Warps that run the op: those of its role, or all.
   int warps_of(Op* op) {
     for (; op; op = op->parent()) {
-      if (op->is(tile::info(OpKind::Role))) return int(op->int_attr("warps"));
+      if (op->is(tile::info(OpKind::Role))) return int(op->attr(attr::Role::warps));
     }
-    return int(kernel_->int_attr("threads") / 32);
+    return int(kernel_->required(attr::Kernel::threads) / 32);
   }
   static Op* place_of(Value* value) { return value->def() ? value->def() : value->block()->parent_op(); }
 
@@ -273,9 +274,10 @@ Status check_registers(Op* kernel, const Machine& machine, LayoutAssignment& ass
   }
   if (scopes.empty()) scopes.push_back(kernel);
   for (Op* scope : scopes) {
-    Attr own = scope->attr("registers");
-    int64_t available = std::min<int64_t>(own ? own->integer : launch_registers(machine, kernel->int_attr("threads")),
-                                          machine.gpu.registers_per_thread);
+    std::optional<int64_t> own = scope->attr(attr::Role::registers);
+    int64_t available = std::min<int64_t>(
+        own ? *own : launch_registers(machine, kernel->required(attr::Kernel::threads)),
+        machine.gpu.registers_per_thread);
     int64_t held = held_registers(scope);
     if (held <= available) continue;
     diagnostics.report(diag::schedule_tiles, kernel->loc(), std::string(symbol_name(kernel)), held, available,

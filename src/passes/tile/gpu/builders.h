@@ -29,7 +29,8 @@ inline Op* channel_op(Builder& builder, OpKind kind, Value* channel, Value* iter
 inline Op* mma_wait(Builder& builder, const std::vector<Value*>& values, int64_t pending) {
   std::vector<Type> types;
   for (Value* value : values) types.push_back(value->type());
-  return builder.op(info(OpKind::MmaWait), {values}, types, {{"pending", builder.context().integer(pending)}});
+  return builder.op(info(OpKind::MmaWait), {values}, types,
+                    {tile::attr::MmaWait::pending(builder.context(), pending)});
 }
 /// Runs what `body` builds where the condition holds; the builder then stands behind it.
 template <typename F>

@@ -29,8 +29,9 @@ Type ColumnParts::part_type(Type tile) {
 }
 
 Value* ColumnParts::slice(Value* tile) {
-  Attr offsets = builder_.context().integers({0, first_});
-  return builder_.value(tile::info(OpKind::Slice), {{tile}}, part_type(tile->type()), {{"offsets", offsets}});
+  return builder_.value(
+      tile::info(OpKind::Slice), {{tile}}, part_type(tile->type()),
+      {tile::attr::Slice::offsets(builder_.context(), std::vector<int64_t>{0, first_})});
 }
 
 Value* ColumnParts::compute_load(Op* load) {

@@ -10,6 +10,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -45,13 +46,14 @@ class CopyRing {
     if (copies_.empty() || commits != 1 || waits != 1 || mmas < 1 || barriers.size() != 2) return false;
     filled_ = barriers[0];
     used_ = barriers[1];
-    return wait_->int_attr("pending") == 0 && std::ranges::all_of(copies_, [&](Op* copy) { return can_lead(copy); });
+    return wait_->attr(attr::CopyWait::pending) == 0 &&
+           std::ranges::all_of(copies_, [&](Op* copy) { return can_lead(copy); });
   }
 
   void make() {
     for (Op* copy : copies_) add_slots(copy->in(in::CopyAsync::to));
     lead();
-    wait_->set_attr("pending", builder_.context().integer(stages_ - 2));
+    wait_->set(attr::CopyWait::pending, stages_ - 2);
     builder_.set_after(filled_);
     builder_.set_loc(commit_->loc());
     copy_iteration(tile::add(builder_, body_->arg(0), tile::index(builder_, stages_ - 1)));

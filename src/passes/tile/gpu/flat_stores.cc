@@ -7,6 +7,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -22,7 +23,7 @@ class FlatStore {
       if (!limits.empty() && tile::known_index(limits[lead_]).value_or(0) < 1) break;
       ++lead_;
     }
-    if (lead_ == 0 || lead_ == type->rank() || store_->has_attr("site")) return;
+    if (lead_ == 0 || lead_ == type->rank() || store_->has(attr::Store::site)) return;
     if (!can_be_flat(store_->in(in::Store::value))) return;
     builder_.set_loc(store_->loc());
     Value* value = flat(store_->in(in::Store::value));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/core/context.h"
+#include "ir/tile/ops.h"
 
 namespace tessera {
 
@@ -21,7 +22,7 @@ int64_t launch_registers(const Machine& machine, int64_t threads) {
 }
 
 GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
-  Attr from = kernel->attr("schedule");
+  Attr from = kernel->attr(tile::attr::Kernel::schedule);
   GpuSchedule schedule;
   schedule.compute_warps = number(from, "warps", schedule.compute_warps);
   schedule.stages = number(from, "stages", 1);

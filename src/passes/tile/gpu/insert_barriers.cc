@@ -21,6 +21,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -38,7 +39,7 @@ class ChannelExpansion {
   ChannelExpansion(Op* kernel, Op* channel)
       : kernel_(kernel),
         channel_(channel),
-        stages_(channel->int_attr("stages")),
+        stages_(channel->attr(attr::Channel::stages)),
         builder_(*kernel->module()) {}
 
   void run() {
@@ -60,7 +61,8 @@ class ChannelExpansion {
   Value* barriers(int64_t arrivals) {
     Context& context = builder_.context();
     Type type = context.contiguous_view({context.dims().constant(stages_)}, DType::U64, MemorySpace::Shared);
-    return builder_.value(tile::info(OpKind::Barriers), {}, type, {{"arrivals", context.integer(arrivals)}});
+    return builder_.value(tile::info(OpKind::Barriers), {}, type,
+                          {attr::Barriers::arrivals(context, arrivals)});
   }
 
   /// How many warps release an iteration: all warps of each role with a release, however many
@@ -70,7 +72,8 @@ class ChannelExpansion {
     for (Op* user : users) {
       if (!user->is(tile::info(OpKind::ChannelRelease))) continue;
       Op* role = role_of(user, kernel_);
-      warps[role] = role == kernel_ ? kernel_->int_attr("threads") / 32 : role->int_attr("warps");
+      warps[role] = role == kernel_ ? kernel_->required(attr::Kernel::threads) / 32
+                                    : role->attr(attr::Role::warps);
     }
     int64_t sum = 0;
     for (const auto& [role, count] : warps) sum += count;
@@ -103,7 +106,7 @@ class ChannelExpansion {
     if (user->is(tile::info(OpKind::ChannelAcquire))) {
       wait(tile::slot(builder_, empty_, iteration), parity(iteration, true));
       builder_.op(tile::info(OpKind::BarrierExpect), {{tile::slot(builder_, full_, iteration)}}, {},
-                  {{"bytes", user->attr("bytes")}});
+                  {attr::BarrierExpect::bytes(user->node(attr::ChannelAcquire::bytes))});
     } else if (user->is(tile::info(OpKind::ChannelWait))) {
       wait(tile::slot(builder_, full_, iteration), parity(iteration, false));
     } else {

@@ -1,5 +1,6 @@
 #include "passes/tile/gpu/layout_agreement.h"
 
+#include "ir/core/common_attributes.h"
 #include "ir/layout/conversion.h"
 #include "ir/layout/exchange.h"
 #include "ir/layout/families.h"
@@ -14,6 +15,7 @@ namespace tessera {
 
 using layout::Layout;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -122,7 +124,7 @@ class LayoutAgreement {
   }
 
   Layout transpose_source(Op* op) {
-    std::vector<int64_t> perm = op->ints_attr("perm");
+    std::vector<int64_t> perm = op->attr(attr::Transpose::perm);
     std::vector<int> back(perm.size());
     for (size_t i = 0; i < perm.size(); ++i) back[size_t(perm[i])] = int(i);
     return layout_of(op->result()).transpose(back);
@@ -145,14 +147,17 @@ class LayoutAgreement {
 
   /// The layout of a reduction's result follows from its operand.
   void reduced(Op* op) {
-    Layout made = layout::plan_reduction(layout_of(op->operand(0)), int(op->int_attr("axis")), op->flag("keep")).result;
+    Layout made =
+        layout::plan_reduction(layout_of(op->operand(0)), int(op->attr(common::Along::axis)),
+                               op->attr(attr::Reduce::keep))
+            .result;
     gives(op, op->result(), made);
   }
 
   /// So does that of a scan's result. Accumulators of some machines have no order that a scan could
   /// follow.
   void scanned(Op* op) {
-    int axis = int(op->int_attr("axis"));
+    int axis = int(op->attr(common::Along::axis));
     Layout source = layout_of(op->in(in::Scan::a));
     std::optional<layout::Scan> plan = layout::plan_scan(source, axis);
     if (!plan) {

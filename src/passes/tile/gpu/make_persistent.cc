@@ -18,6 +18,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -39,7 +40,7 @@ class Persistence {
     builder_.set_loc(kernel_->loc());
     DimTable& dims = builder_.context().dims();
     Dim programs = dims.constant(1);
-    for (Attr extent : kernel_->attr("grid")->elements) programs = dims.mul(programs, extent->dim);
+    for (Dim extent : kernel_->attr(attr::Kernel::grid)) programs = dims.mul(programs, extent);
     Value* first = builder_.value(tile::info(OpKind::WorkerId), {}, index_type());
     Value* step = builder_.value(tile::info(OpKind::WorkerCount), {}, index_type());
     std::vector<Op*> channels = all(OpKind::Channel);
@@ -53,13 +54,15 @@ class Persistence {
     for (size_t i = 0; i < channels.size(); ++i)
       counts.push_back(count_iterations(channels[i], body->arg(unsigned(i) + 1)));
     builder_.set_end(body);
-    if (std::ranges::any_of(all(OpKind::AllocShared), [](Op* alloc) { return alloc->flag("written"); })) {
+    if (std::ranges::any_of(all(OpKind::AllocShared),
+                            [](Op* alloc) { return alloc->attr(attr::AllocShared::written); })) {
       // The next tile begins when all that this one did to the source's memory is over.
-      builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", builder_.context().integer(0)}});
+      builder_.op(tile::info(OpKind::CopyWait), {}, {},
+                  {attr::CopyWait::pending(builder_.context(), 0)});
       tile::barrier(builder_);
     }
     tile::yield(builder_, counts);
-    kernel_->set_attr("persistent", builder_.context().boolean(true));
+    kernel_->set(attr::Kernel::persistent, true);
   }
 
  private:
@@ -86,12 +89,12 @@ class Persistence {
     std::vector<Op*> ids = all(OpKind::ProgramId);
     if (body->empty()) return;
     builder_.set_before(body->front());
-    const std::vector<Attr>& grid = kernel_->attr("grid")->elements;
+    std::vector<Dim> grid = kernel_->attr(attr::Kernel::grid);
     std::vector<Value*> indices(grid.size());
     Value* rest = body->arg(0);
     if (schedule_.group > 1 && grid.size() == 2) {
-      Value* rows = tile::dim(builder_, grid[0]->dim);
-      Value* columns = tile::dim(builder_, grid[1]->dim);
+      Value* rows = tile::dim(builder_, grid[0]);
+      Value* columns = tile::dim(builder_, grid[1]);
       Value* group = tile::index(builder_, schedule_.group);
       Value* band_size = tile::mul(builder_, columns, group);
       Value* start = tile::mul(builder_, arithmetic(Kind::FloorDiv, rest, band_size), group);
@@ -101,14 +104,14 @@ class Persistence {
       indices[1] = arithmetic(Kind::FloorDiv, within, height);
     } else {
       for (size_t i = grid.size(); i-- > 1;) {
-        Value* extent = tile::dim(builder_, grid[i]->dim);
+        Value* extent = tile::dim(builder_, grid[i]);
         indices[i] = arithmetic(Kind::Mod, rest, extent);
         rest = arithmetic(Kind::FloorDiv, rest, extent);
       }
       if (!grid.empty()) indices[0] = rest;
     }
     for (Op* id : ids) {
-      id->result()->replace_all_uses(indices[size_t(id->int_attr("axis"))]);
+      id->result()->replace_all_uses(indices[size_t(id->attr(attr::ProgramId::axis))]);
       id->erase();
     }
   }

@@ -16,13 +16,14 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
 
 void set_stages(Op* channel, int64_t stages) {
   Context& context = channel->module()->context();
-  channel->set_attr("stages", context.integer(stages));
+  channel->set(attr::Channel::stages, stages);
   for (Value* ring : channel->ins(in::Channel::rings)) {
     Type type = ring->type();
     std::vector<Dim> dims = type->dims;
@@ -35,7 +36,8 @@ void set_stages(Op* channel, int64_t stages) {
 /// Loops over memory that the source asks for stay as it says.
 bool has_written_memory(Op* kernel) {
   for (Op* op : *kernel->region()->front()) {
-    if (op->is(tile::info(OpKind::AllocShared)) && op->flag("written")) return true;
+    if (op->is(tile::info(OpKind::AllocShared)) && op->attr(attr::AllocShared::written))
+      return true;
   }
   return false;
 }
@@ -69,7 +71,7 @@ Status multi_buffer(Module& module, PassContext& context) {
     int64_t stages = std::max<int64_t>(1, context.option("stages", gpu_schedule(kernel, *context.machine).stages));
     for (Op* op : *kernel->region()->front()) {
       if (!op->is(tile::info(OpKind::Channel)) || !is_between_roles(op)) continue;
-      if (has_iterations(op, kernel->flag("persistent"))) set_stages(op, stages);
+      if (has_iterations(op, kernel->attr(attr::Kernel::persistent))) set_stages(op, stages);
     }
     if (stages == 1 || has_written_memory(kernel)) continue;
     std::vector<Op*> loops;

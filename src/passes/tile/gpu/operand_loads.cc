@@ -7,6 +7,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 void OperandLoads::normalise(Value* operand) {
@@ -47,7 +48,7 @@ void OperandLoads::transpose(Value* value) {
   if (!transpose || !transpose->is(tile::info(OpKind::Transpose)) || value->type()->rank() != 2) return;
   flatten(transpose->operand(0));
   Op* load = transpose->operand(0)->def();
-  bool swaps = transpose->ints_attr("perm") == std::vector<int64_t>{1, 0};
+  bool swaps = transpose->attr(attr::Transpose::perm).vector() == std::vector<int64_t>{1, 0};
   if (!swaps || !load || !load->is(tile::info(OpKind::Load)) || load->result()->type()->rank() != 2) return;
   Value* memory = load->in(in::Load::memory);
   Type window = memory->type();

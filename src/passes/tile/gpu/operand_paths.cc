@@ -11,6 +11,7 @@ namespace tessera {
 
 using layout::SharedLayout;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -86,7 +87,7 @@ StagedOperand OperandPaths::choose(Op* dot, unsigned slot) const {
                            : context.contiguous_view(type->dims, type->dtype, MemorySpace::Global);
   found.layout = staged_layout(context, memory, type);
   TSR_CHECK(found.layout, "no layout in shared memory for " + type->text);
-  if (found.load && !found.load->has_attr("fill")) {
+  if (found.load && !found.load->has(attr::Load::fill)) {
     found.before = found.load->block() != dot->block() && dot->parent()->is(tile::info(OpKind::For));
     bool near = found.before || found.load->block() == dot->block();
     found.path = near && is_for_engine(found) ? OperandPath::Channel : OperandPath::Copy;

@@ -7,6 +7,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -51,10 +52,11 @@ OperandStaging::Iteration OperandStaging::fill_channel(const std::vector<StagedO
   }
   builder_.set_after(rings.front()->def());  // each stands before those made earlier
   Value* channel = builder_.value(tile::info(OpKind::Channel), {rings}, tile::channel_type(context()),
-                                  {{"stages", context().integer(1)}});
+                                  {attr::Channel::stages(context(), 1)});
   builder_.set_before(before);
   Value* number = iteration_of(before->block());
-  tile::channel_op(builder_, OpKind::ChannelAcquire, channel, number, {{"bytes", context().integer(bytes)}});
+  tile::channel_op(builder_, OpKind::ChannelAcquire, channel, number,
+                   {attr::ChannelAcquire::bytes(context(), bytes)});
   for (size_t i = 0; i < operands.size(); ++i) operands[i]->place = tile::slot(builder_, rings[i], number);
   for (StagedOperand* each : operands) tile::copy_async(builder_, each->load, each->place, channel);
   return {channel, number};
@@ -87,7 +89,7 @@ Value* OperandStaging::hold(StagedOperand& operand, Op* reader) {
 void OperandStaging::finish_copies(bool copies) {
   if (copies) {
     builder_.op(tile::info(OpKind::CopyCommit), {}, {});
-    builder_.op(tile::info(OpKind::CopyWait), {}, {}, {{"pending", context().integer(0)}});
+    builder_.op(tile::info(OpKind::CopyWait), {}, {}, {attr::CopyWait::pending(context(), 0)});
   }
   if (machine_.gpu.has_wgmma) tile::fence_async(builder_);  // which reads shared memory by itself
   tile::barrier(builder_);

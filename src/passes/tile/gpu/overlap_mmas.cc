@@ -22,6 +22,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -33,11 +34,12 @@ class MmaOverlap {
   void run() {
     Op* wait = only(OpKind::MmaWait);
     Op* release = only(OpKind::ChannelRelease);
-    if (!wait || !release || wait->int_attr("pending") != 0 || !accumulates_only(wait)) return;
+    if (!wait || !release || wait->attr(attr::MmaWait::pending) != 0 || !accumulates_only(wait))
+      return;
     Value* channel = release->in(in::ChannelRelease::channel);
     Value* iteration = release->in(in::ChannelRelease::iteration);
-    if (!follows_index(iteration, body_) || channel->def()->int_attr("stages") < 2) return;
-    wait->set_attr("pending", builder_.context().integer(wait->operand_count()));
+    if (!follows_index(iteration, body_) || channel->def()->attr(attr::Channel::stages) < 2) return;
+    wait->set(attr::MmaWait::pending, wait->operand_count());
     builder_.set_before(loop_);
     Value* one = tile::index(builder_, 1);
     builder_.set_before(release);
@@ -125,7 +127,7 @@ Status overlap_mmas(Module& module, PassContext&) {
   std::vector<Op*> loops;
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
-    std::vector<DimFact> facts = read_facts(kernel->attr("assume"));
+    std::vector<DimFact> facts = read_facts(kernel->attr(attr::Kernel::assume));
     walk(kernel, [&](Op* op) {
       if (op->is(tile::info(OpKind::For)) && runs_at_least_once(op, facts)) loops.push_back(op);
     });

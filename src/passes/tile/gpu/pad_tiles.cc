@@ -11,6 +11,7 @@
 #include <bit>
 #include <map>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
 #include "passes/tile/common/tile_axes.h"
@@ -20,6 +21,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -134,7 +136,7 @@ class Padding {
     if (op->is(tile::info(OpKind::Scatter))) return limit_access(op, op->in(in::Scatter::value), in::Scatter::limits);
     bool scans = op->is(tile::info(OpKind::Scan));
     if (!scans && !op->is(tile::info(OpKind::Reduce))) return;
-    size_t axis = size_t(op->int_attr("axis"));
+    size_t axis = size_t(op->attr(common::Along::axis));
     if (!padded(op->operand(0), axis)) return;
     unsigned slot = scans ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
     op->set_slot(slot, std::vector{limited(op->in(slot), extent_of(op->operand(0), axis))});

@@ -36,6 +36,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -150,7 +151,7 @@ Status plan_pipeline(Module& module, PassContext& context) {
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     PipelinePlan(op, *context.machine).run();
-    op->set_attr("threads", module.context().integer(32 * gpu_schedule(op, *context.machine).compute_warps));
+    op->set(attr::Kernel::threads, 32 * gpu_schedule(op, *context.machine).compute_warps);
   }
   return success;
 }

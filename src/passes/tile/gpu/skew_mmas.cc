@@ -31,6 +31,7 @@ namespace tessera {
 
 using tile::OpKind;
 namespace at = tile::at;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -68,7 +69,7 @@ class MmaSkew {
     }
     if (mmas != 2 || waits.size() != 2 || tile::known_index(loop_->in(in::For::step)) != 1) return false;
     for (Op* wait : waits) {
-      if (wait->operand_count() != 1 || wait->int_attr("pending") != 0) return false;
+      if (wait->operand_count() != 1 || wait->attr(attr::MmaWait::pending) != 0) return false;
       Op* mma = wait->operand(0)->def();
       if (!mma || !mma->is(tile::info(OpKind::Mma)) || mma->block() != body_) return false;
       if (!mma->result()->has_one_use()) return false;
@@ -184,7 +185,7 @@ class MmaSkew {
       if (second || late_.contains(op) || op->is_terminator()) continue;
       Op* made = copy(op, values);
       if (op == first_) between();
-      if (op == first_wait_) made->set_attr("pending", builder_.context().integer(pending));
+      if (op == first_wait_) made->set(attr::MmaWait::pending, pending);
     }
   }
 

@@ -22,6 +22,7 @@ namespace tessera {
 using tile::OpKind;
 using Kind = ElementwiseKind;
 namespace at = tile::at;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -106,14 +107,14 @@ class MaskSkipping {
     if (passes_on(def)) return range(def->operand(0));
     if (def->is(tile::info(OpKind::Splat))) return {def->operand(0), def->operand(0)};
     if (def->is(tile::info(OpKind::Full))) {
-      Attr value = def->attr("value");
+      Attr value = def->attr(attr::Full::value);
       Value* number = tile::index(builder_, value->is(AttrKind::Int) ? value->integer : int64_t(value->number));
       return {number, number};
     }
     if (def->is(tile::info(OpKind::Iota))) {
       Value* start = def->in(in::Iota::start);
       Value* low = start ? start : tile::index(builder_, 0);
-      int64_t extent = *value->type()->dims[size_t(def->int_attr("axis"))]->constant();
+      int64_t extent = *value->type()->dims[size_t(def->attr(attr::Iota::axis))]->constant();
       return {low, tile::add(builder_, low, tile::index(builder_, extent - 1))};
     }
     Range a = range(def->operand(0)), b = range(def->operand(1));
@@ -137,7 +138,8 @@ class MaskSkipping {
     if (def->is(tile::info(OpKind::Iota))) {
       Value* start = def->in(in::Iota::start);
       Value* tile =
-          builder_.value(tile::info(OpKind::Iota), {{}}, narrowed(value->type()), {{"axis", def->attr("axis")}});
+          builder_.value(tile::info(OpKind::Iota), {{}}, narrowed(value->type()),
+                         {attr::Iota::axis(def->node(attr::Iota::axis))});
       return {tile, start ? start : tile::index(builder_, 0)};
     }
     Sum a = sum(def->operand(0));

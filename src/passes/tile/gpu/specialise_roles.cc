@@ -22,6 +22,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -139,12 +140,11 @@ void make_role(Op* kernel, const RoleShape& shape, Op* before) {
   builder.set_before(before);
   builder.set_loc(kernel->loc());
   Context& context = builder.context();
-  Attr registers = shape.registers ? context.integer(shape.registers) : nullptr;
   Op* role = builder.op(tile::info(OpKind::Role), {}, {},
-                        {{"first", context.integer(shape.first)},
-                         {"name", context.string(shape.name)},
-                         {"registers", registers},
-                         {"warps", context.integer(shape.warps)}});
+                        {attr::Role::first(context, shape.first),
+                         attr::Role::name(context, shape.name),
+                         attr::Role::warps(context, shape.warps)});
+  if (shape.registers) role->set(attr::Role::registers, shape.registers);
   Builder inside(*kernel->module(), role->region()->add_block());
   std::map<Value*, Value*> values;
   slice.clone(kernel->region()->front(), inside, values);
@@ -194,7 +194,7 @@ Status specialise_roles(Module& module, PassContext& context) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     GpuSchedule schedule = gpu_schedule(op, *context.machine);
     if (schedule.load_groups == 0 || !has_channel(op)) continue;
-    op->set_attr("threads", module.context().integer(schedule.threads()));
+    op->set(attr::Kernel::threads, schedule.threads());
     if (specialise(op, schedule, *context.machine, context.diagnostics).failed()) return failure;
   }
   return success;

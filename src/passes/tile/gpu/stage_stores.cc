@@ -24,6 +24,7 @@ namespace tessera {
 
 using layout::SharedLayout;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -107,7 +108,8 @@ class StoreStaging {
   }
 
   void wait(int64_t pending) {
-    builder_.op(tile::info(OpKind::StoreWait), {}, {}, {{"pending", builder_.context().integer(pending)}});
+    builder_.op(tile::info(OpKind::StoreWait), {}, {},
+                {attr::StoreWait::pending(builder_.context(), pending)});
   }
 
   /// Shared memory may go only when all of it has been read.

@@ -9,6 +9,7 @@ namespace tessera {
 using layout::SharedLayout;
 using layout::Swizzle;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -34,7 +35,8 @@ bool ends_with_memory(Value* limit, Value* offset, Dim extent, int64_t tile_exte
   if (!def) return false;
   auto is_extent = [&](Value* value) {
     if (std::optional<int64_t> known = tile::known_index(value)) return extent->is_constant(*known);
-    return value->def() && value->def()->is(tile::info(OpKind::Dim)) && value->def()->dim_attr("value") == extent;
+    return value->def() && value->def()->is(tile::info(OpKind::Dim)) &&
+           value->def()->attr(attr::Dim::value) == extent;
   };
   if (tile::known_index(offset) == 0) return is_extent(limit);
   return def->info().elementwise == ElementwiseKind::Sub && is_extent(def->operand(0)) && def->operand(1) == offset;
@@ -105,7 +107,7 @@ bool is_tensor_copy(Op* access, const SharedLayout& shared, const Divisibility& 
   Type tile = loads ? access->result()->type() : access->in(in::Store::value)->type();
   std::vector<Value*> offsets = access->ins(loads ? unsigned(in::Load::offsets) : unsigned(in::Store::offsets));
   std::vector<Value*> limits = access->ins(loads ? unsigned(in::Load::limits) : unsigned(in::Store::limits));
-  if (loads && access->has_attr("fill")) return false;
+  if (loads && access->has(attr::Load::fill)) return false;
   auto needs = tensor_copy_needs(access->module()->context(), memory, tile, shared);
   if (!needs) return false;
   for (const NeededMultiple& need : *needs) {

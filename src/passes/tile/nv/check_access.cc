@@ -3,6 +3,7 @@
 // leaving the program instead would make the other warps wait for ever. Copies by tensor maps stay
 // within their tensor whatever their coordinates are.
 
+#include "ir/core/common_attributes.h"
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
 #include "passes/tile/nv/emit_where.h"
@@ -11,6 +12,7 @@ namespace tessera {
 
 using Kind = ElementwiseKind;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 std::vector<CheckedRange> NvLowering::checked_ranges(Value* memory, Type tile, const std::vector<Value*>& offsets,
@@ -22,7 +24,7 @@ std::vector<CheckedRange> NvLowering::checked_ranges(Value* memory, Type tile, c
 }
 
 void NvLowering::check_access(Op* op) {
-  int64_t site = op->int_attr("site");
+  int64_t site = op->required(common::Access::site);
   std::vector<CheckedRange> ranges;
   switch (tile::kind_of(op)) {
     case OpKind::Load:
@@ -71,7 +73,9 @@ void NvLowering::check_rows(Op* gather) {
   AccessCheck check(b_, std::move(ranges));
   Value* violation = check.any_violation();
   if (!violation) return;
-  where(violation, [&] { check.record(log_, b_.index(gather->int_attr("site")), block_number()); });
+  where(violation, [&] {
+    check.record(log_, b_.index(gather->required(attr::Gather::site)), block_number());
+  });
 }
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 
 #include <numeric>
 
+#include "ir/core/common_attributes.h"
 #include "ir/target/ops.h"
 #include "ir/tile/build.h"
 #include "passes/analysis/loop_bounds.h"
@@ -17,6 +18,7 @@ namespace tessera {
 
 using Kind = ElementwiseKind;
 using layout::Point;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -28,7 +30,7 @@ constexpr int fewest_masks = 16;
 /// A load or store of a vector, whose width was chosen so that it is aligned as a whole.
 Op* aligned(Op* access) {
   Type moved = access->result_count() ? access->result()->type() : access->operand(0)->type();
-  access->set_attr("align", access->module()->context().integer(moved->lanes * byte_size(moved->dtype)));
+  access->set(common::Access::align, moved->lanes * byte_size(moved->dtype));
   return access;
 }
 
@@ -194,7 +196,7 @@ void NvLowering::lower_load(Op* op) {
   if (is_shared(memory.type)) return define_as(load_shared(memory, in_memory(b_.context(), tile)));
   Access access = global_access(memory, tile, op->ins(in::Load::offsets), op->ins(in::Load::limits));
   Type part = in_memory(b_.context(), b_.context().reg(tile->dtype, access.width));
-  Attr fill_value = op->attr("fill");
+  Attr fill_value = op->attr(attr::Load::fill);
   Value* fill = fill_value ? b_.full(part, fill_value) : b_.zero(part);
   std::vector<Value*> parts;
   for (int r = 0; r < access.layout.registers_per_thread(); r += access.width) {

@@ -12,6 +12,7 @@ namespace tessera {
 
 using Kind = ElementwiseKind;
 using target::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -130,7 +131,7 @@ void NvLowering::lower_copy_by_threads(Op* op) {
         std::vector<Value*> count;
         if (read) count.push_back(read);
         b_.at().op(target::info(OpKind::CpAsync), {{destination}, {source}, count}, {},
-                   {{"size", context.integer(bytes)}});
+                   {target::attr::CpAsync::size(context, bytes)});
         continue;
       }
       Value* loaded = there ? b_.load_masked(source, b_.splat(there, width), b_.zero(part)) : b_.load(source, part);
@@ -153,12 +154,12 @@ void NvLowering::lower_store_async(Op* op) {
 
 void NvLowering::lower_barriers(Op* op) {
   Type type = op->result()->type();
-  Value* base = b_.offset(shared_base_, i32(op->int_attr("offset")));
+  Value* base = b_.offset(shared_base_, i32(op->required(attr::Barriers::offset)));
   memories_[op->result()] = {base, type};
   in_one_thread([&] {
     for (int64_t i = 0; i < *type->dims[0]->constant(); ++i) {
       b_.at().op(target::info(OpKind::MbarrierInit), {{b_.offset(base, i32(i * 8))}}, {},
-                 {{"count", op->attr("arrivals")}});
+                 {target::attr::MbarrierInit::count(op->node(attr::Barriers::arrivals))});
     }
     b_.at().op(target::info(OpKind::FenceMbarrierInit), {}, {});
   });
@@ -167,7 +168,8 @@ void NvLowering::lower_barriers(Op* op) {
 void NvLowering::lower_barrier() {
   Context& context = b_.context();
   b_.at().op(target::info(OpKind::Barrier), {}, {},
-             {{"id", context.integer(threads_.barrier)}, {"threads", context.integer(threads_.warps * 32)}});
+             {target::attr::Barrier::id(context, threads_.barrier),
+              target::attr::Barrier::threads(context, threads_.warps * 32)});
 }
 
 }  // namespace tessera

@@ -12,6 +12,7 @@ namespace tessera {
 
 using Kind = ElementwiseKind;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 /// if lo < hi goto body(lo, inits) else goto exit(inits), where it is not sure that lo < hi
@@ -84,17 +85,17 @@ bool only_issues(Op* role) {
 }  // namespace
 
 void NvLowering::lower_role(Op* op) {
-  int64_t first = op->int_attr("first"), warps = op->int_attr("warps");
+  int64_t first = op->attr(attr::Role::first), warps = op->attr(attr::Role::warps);
   Value* inside = b_.op(Kind::Ge, threads_.warp, i32(first));
   inside = b_.bit_and(inside, b_.op(Kind::Lt, threads_.warp, i32(first + warps)));
   Threads outer = threads_;
   ++roles_;
   where(inside, [&] {
-    if (op->has_attr("registers")) {
-      int64_t registers = op->int_attr("registers"), launched = launch_registers(machine_, outer.warps * 32);
+    if (std::optional<int64_t> registers = op->attr(attr::Role::registers)) {
+      int64_t launched = launch_registers(machine_, outer.warps * 32);
       b_.at().op(target::info(target::OpKind::SetMaxRegisters), {}, {},
-                 {{"count", b_.context().integer(registers)},
-                  {"increase", b_.context().boolean(registers > launched)}});
+                 {target::attr::SetMaxRegisters::count(b_.context(), *registers),
+                  target::attr::SetMaxRegisters::increase(b_.context(), *registers > launched)});
     }
     threads_ = {outer.lane, outer.warp, warps, roles_};
     Value* runs = nullptr;

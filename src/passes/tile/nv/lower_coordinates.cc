@@ -9,6 +9,7 @@
 namespace tessera {
 
 using Kind = ElementwiseKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 /// The address of register r's element, and whether there is one.
@@ -59,7 +60,7 @@ void NvLowering::lower_scatter(Op* op) {
       if (condition) wanted = wanted ? b_.bit_and(wanted, condition) : condition;
     }
     Value* element = b_.extract(stored, r);
-    if (op->flag("add")) {
+    if (op->attr(attr::Scatter::add)) {
       where(wanted, [&, address = address] {
         b_.at().value(target::info(target::OpKind::AtomicAdd), {{address}, {element}}, element->type());
       });

@@ -19,6 +19,7 @@ namespace tessera {
 using layout::InputDim;
 using layout::Layout;
 using target::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 void NvLowering::lower_mma(Op* op) {
@@ -59,7 +60,7 @@ struct SharedOperand {
 bool is_full_of_zeros(Value* tile_value) {
   Op* def = tile_value->def();
   if (!def || !def->is(tile::info(tile::OpKind::Full))) return false;
-  double number = def->attr("value")->number;
+  double number = def->attr(attr::Full::value)->number;
   return number == 0 && !std::signbit(number);
 }
 
@@ -95,9 +96,10 @@ std::vector<Value*> NvLowering::left_factors(Op* mma, int32_t rows, int32_t step
 }
 
 Value* NvLowering::matrix_descriptor(Value* base, int64_t bytes, const layout::WgmmaOperand& operand) {
-  return b_.at().value(target::info(OpKind::MatrixDescriptor), {{b_.offset(base, i32(bytes))}},
-                       b_.context().scalar(DType::I64),
-                       {{"bits", b_.context().integer(int64_t(operand.descriptor()))}});
+  return b_.at().value(
+      target::info(OpKind::MatrixDescriptor), {{b_.offset(base, i32(bytes))}},
+      b_.context().scalar(DType::I64),
+      {target::attr::MatrixDescriptor::bits(b_.context(), int64_t(operand.descriptor()))});
 }
 
 /// One wgmma for each 64 rows of the warpgroup and each step of k, all in one group.
@@ -132,12 +134,12 @@ void NvLowering::lower_wgmma(Op* op) {
                          {c},
                          {reads_c}},
                         c->type(),
-                        {{"a_major", context.string(a_major)},
-                         {"b_major", context.string(right.major())},
-                         {"dtype", context.dtype(b.type->dtype)},
-                         {"k", context.integer(step)},
-                         {"m", context.integer(64)},
-                         {"n", context.integer(n)}});
+                        {target::attr::Wgmma::a_major(context, a_major),
+                         target::attr::Wgmma::b_major(context, right.major()),
+                         target::attr::Wgmma::dtype(context, b.type->dtype),
+                         target::attr::Wgmma::k(context, step),
+                         target::attr::Wgmma::m(context, 64),
+                         target::attr::Wgmma::n(context, n)});
     }
     blocks.push_back(c);
   }
@@ -167,7 +169,8 @@ void NvLowering::lower_mma_wait(Op* op) {
     values.push_back(value(mma->in(in::Mma::a)));
     types.push_back(values.back()->type());
   }
-  Op* wait = b_.at().op(target::info(OpKind::WgmmaWait), {values}, types, {{"pending", op->attr("pending")}});
+  Op* wait = b_.at().op(target::info(OpKind::WgmmaWait), {values}, types,
+                         {target::attr::WgmmaWait::pending(op->node(attr::MmaWait::pending))});
   for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), wait->result(i));
 }
 
@@ -262,7 +265,7 @@ void NvLowering::lower_fma(Op* op) {
     for (int r = 0; r < count; r += width) {
       Type part = b_.context().reg(memory.type->dtype, width);
       Op* load = b_.load(addresses[size_t((at * count + r) / width)], part)->def();
-      load->set_attr("align", b_.context().integer(width * byte_size(part->dtype)));
+      load->set(target::attr::Load::align, width * byte_size(part->dtype));
       parts.push_back(load->result());
     }
     return b_.cast(concat(parts), dtype);

@@ -1,6 +1,7 @@
 // Reductions: within a thread, then between lanes by shuffles, then between warps through shared memory. The order is
 // that of layout::plan_reduction, the same on every run.
 
+#include "ir/core/common_attributes.h"
 #include "ir/layout/reduction.h"
 #include "ir/target/ops.h"
 #include "ir/tile/build.h"
@@ -12,6 +13,7 @@ namespace tessera {
 
 using Kind = ElementwiseKind;
 using layout::InputDim;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 Value* NvLowering::combine(Kind kind, std::vector<Value*> values) {
@@ -22,26 +24,28 @@ Value* NvLowering::combine(Kind kind, std::vector<Value*> values) {
 
 Value* NvLowering::mask_past_limit(Op* op, Value* limit, Value* reg) {
   if (!limit) return reg;
-  size_t axis = size_t(op->int_attr("axis"));
+  size_t axis = size_t(op->attr(common::Along::axis));
   Type tile = op->operand(0)->type();
   std::vector<Value*> limits(tile->rank(), nullptr);
   limits[axis] = limit;
   Value* there = below_limits(tile, limits);
   if (!there) return reg;
-  Attr identity = tile::reduction_identity(b_.context(), op->string_attr("kind"), tile->dtype);
+  Attr identity =
+      tile::reduction_identity(b_.context(), op->attr(common::Along::kind), tile->dtype);
   return b_.select(there, reg, b_.full(reg->type(), identity));
 }
 
 void NvLowering::lower_reduce(Op* op) {
   Type tile = op->operand(0)->type();
   const layout::Layout& from = layout_of(tile);
-  layout::Reduction plan = layout::plan_reduction(from, int(op->int_attr("axis")), op->flag("keep"));
+  layout::Reduction plan = layout::plan_reduction(from, int(op->attr(common::Along::axis)),
+                                                  op->attr(attr::Reduce::keep));
   TSR_CHECK(plan.result == layout_of(op->result()->type()), "a reduction's result has another layout than its plan");
-  Kind kind = tile::reduction_op(op->string_attr("kind"));
+  Kind kind = tile::reduction_op(op->attr(common::Along::kind));
   Value* partial = within_thread(op, plan, kind);
   for (int mask : plan.lane_masks) {
     Value* other = b_.at().value(target::info(target::OpKind::ShuffleXor), {{partial}}, partial->type(),
-                                 {{"mask", b_.context().integer(mask)}});
+                                 {target::attr::ShuffleXor::mask(b_.context(), mask)});
     partial = b_.op(kind, partial, other);
   }
   if (plan.slot_count() > 1) partial = across_warps(op, plan, kind, partial);
@@ -53,7 +57,7 @@ Value* NvLowering::within_thread(Op* op, const layout::Reduction& plan, Kind kin
   Value* limit = op->in(in::Reduce::limit);
   Value* reg = value(op->operand(0));
   std::vector<Value*> limits(op->operand(0)->type()->rank(), nullptr);
-  limits[size_t(op->int_attr("axis"))] = limit;
+  limits[size_t(op->attr(attr::Reduce::axis))] = limit;
   Value* cuts = is_cut(op, limits);
   if (!cuts) return combine_registers(plan, kind, mask_past_limit(op, limit, reg));
   Block *cut = b_.new_block(), *whole = b_.new_block(), *join = b_.new_block();
@@ -89,7 +93,7 @@ Value* NvLowering::across_warps(Op* op, const layout::Reduction& plan, Kind kind
   const layout::Layout& from = layout_of(op->operand(0)->type());
   Type element = b_.context().reg(partial->type()->dtype, 1);
   int64_t bytes = byte_size(element->dtype);
-  Value* scratch = b_.offset(shared_base_, i32(op->int_attr("shared_offset")));
+  Value* scratch = b_.offset(shared_base_, i32(op->required(attr::Reduce::shared_offset)));
   // The place of an element of the result, row-major.
   Value* own = nullptr;
   std::vector<int64_t> stride(size_t(plan.result.rank()), 1);

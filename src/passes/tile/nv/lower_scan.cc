@@ -17,6 +17,7 @@ using Kind = ElementwiseKind;
 using layout::InputDim;
 using layout::Point;
 using layout::ScanStep;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 /// The state of one scan. A group of a thread's registers is known by the first of them.
@@ -81,7 +82,7 @@ void NvLowering::scan_lanes(ScanState& scan, const ScanStep& step) {
   for (int group : groups) own.push_back(scan.totals.at(group));
   Value* offered = concat(own);
   Value* received = b_.at().value(target::info(target::OpKind::ShuffleXor), {{offered}}, offered->type(),
-                                  {{"mask", b_.context().integer(step.lane_mask)}});
+                                  {target::attr::ShuffleXor::mask(b_.context(), step.lane_mask)});
   Kind test = scan.reverse ? Kind::Eq : Kind::Ne;
   Value* follows = b_.op(test, b_.bit_and(threads_.lane, i32(step.lane_mask)), i32(0));
   for (size_t g = 0; g < groups.size(); ++g) {
@@ -161,22 +162,25 @@ void NvLowering::scan_warps(ScanState& scan, const ScanStep& step) {
 void NvLowering::lower_scan(Op* op) {
   Type tile = op->operand(0)->type();
   const layout::Layout& from = layout_of(tile);
-  std::optional<layout::Scan> plan = layout::plan_scan(from, int(op->int_attr("axis")));
+  std::optional<layout::Scan> plan = layout::plan_scan(from, int(op->attr(attr::Scan::axis)));
   TSR_CHECK(plan, "a scan of a tile whose layout has no plan for it");
-  bool reverse = op->flag("reverse");
+  bool reverse = op->attr(attr::Scan::reverse);
   Value* limit = op->in(in::Scan::limit);
   // Elements past the end come after all others, unless one starts there.
   if (!reverse && op->result(1)->unused()) limit = nullptr;
   Value* reg = mask_past_limit(op, limit, value(op->in(in::Scan::a)));
-  ScanState scan{tile::reduction_op(op->string_attr("kind")), size_t(op->int_attr("axis")), reverse, is_in_loop(op)};
-  if (plan->exchanged()) scan.shared = b_.offset(shared_base_, i32(op->int_attr("shared_offset")));
-  Attr identity = tile::reduction_identity(b_.context(), op->string_attr("kind"), tile->dtype);
+  ScanState scan{tile::reduction_op(op->attr(attr::Scan::kind)), size_t(op->attr(attr::Scan::axis)),
+                 reverse, is_in_loop(op)};
+  if (plan->exchanged())
+    scan.shared = b_.offset(shared_base_, i32(op->required(attr::Scan::shared_offset)));
+  Attr identity = tile::reduction_identity(b_.context(), op->attr(attr::Scan::kind), tile->dtype);
   for (int r = 0; r < from.registers_per_thread(); ++r) {
     scan.points.push_back(from.register_offset(r));
     scan.group.push_back(scan.holders.try_emplace(scan.points.back(), r).first->second);
     Value* element = b_.extract(reg, r);
     if (scan.group.back() == r) scan.totals[r] = element;
-    scan.line.push_back(op->flag("exclusive") ? b_.full(element->type(), identity) : element);
+    scan.line.push_back(op->attr(attr::Scan::exclusive) ? b_.full(element->type(), identity)
+                                                        : element);
   }
   auto start = [&] {
     Value* before = op->in(in::Scan::before);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/core/common_attributes.h"
 #include "ir/layout/conversion.h"
 #include "ir/layout/register_map.h"
 #include "ir/target/ops.h"
@@ -40,7 +41,8 @@ Value* NvLowering::concat(const std::vector<Value*>& parts) {
 
 void NvLowering::lower_same_elements(Op* op) {
   Point start{};
-  if (op->is(tile::info(tile::OpKind::Slice))) std::ranges::copy(op->ints_attr("offsets"), start.begin());
+  if (op->is(tile::info(tile::OpKind::Slice)))
+    std::ranges::copy(op->attr(tile::attr::Slice::offsets), start.begin());
   std::vector<int64_t> map = register_map(layout_of(op->operand(0)->type()), layout_of(op->result()->type()),
                                           *tile::axes_in_result(op), start);
   define(op->result(), pick(value(op->operand(0)), map));
@@ -48,7 +50,7 @@ void NvLowering::lower_same_elements(Op* op) {
 
 void NvLowering::lower_iota(Op* op) {
   const Layout& layout = layout_of(op->result()->type());
-  int axis = int(op->int_attr("axis"));
+  int axis = int(op->attr(common::Along::axis));
   Type scalar = b_.context().scalar(op->result()->type()->dtype);
   Value* first = b_.index(0);
   if (Value* start = op->in(tile::in::Iota::start)) first = value(start);
@@ -143,7 +145,7 @@ Value* NvLowering::shuffled(Value* offered, const layout::Conversion& plan, cons
   if (plan.lane_bases.empty()) {
     if (round.lane_xor == 0) return offered;
     return b_.at().value(target::info(target::OpKind::ShuffleXor), {{offered}}, offered->type(),
-                         {{"mask", context.integer(round.lane_xor)}});
+                         {target::attr::ShuffleXor::mask(context, round.lane_xor)});
   }
   Value* sender = i32(round.lane_xor);
   for (size_t bit = 0; bit < plan.lane_bases.size(); ++bit) {

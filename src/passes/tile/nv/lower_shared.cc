@@ -12,10 +12,11 @@ namespace tessera {
 using Kind = ElementwiseKind;
 using layout::Point;
 using layout::SharedLayout;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 void NvLowering::lower_alloc_shared(Op* op) {
-  Value* base = b_.offset(shared_base_, i32(op->int_attr("offset")));
+  Value* base = b_.offset(shared_base_, i32(op->required(attr::AllocShared::offset)));
   memories_[op->result()] = {base, op->result()->type()};
 }
 
@@ -98,7 +99,7 @@ Value* NvLowering::load_shared(Memory memory, Type tile) {
   std::vector<Value*> parts;
   for (Value* address : shared_addresses(memory, layout, width)) {
     Op* load = b_.load(address, part)->def();
-    load->set_attr("align", b_.context().integer(width * byte_size(tile->dtype)));
+    load->set(target::attr::Load::align, width * byte_size(tile->dtype));
     parts.push_back(load->result());
   }
   return concat(parts);
@@ -116,8 +117,8 @@ void NvLowering::store_shared(Value* stored, Memory memory, Type tile) {
     for (size_t i = 0; i < addresses.size(); ++i) {
       std::vector<int64_t> lanes;
       for (int n = 0; n < width; ++n) lanes.push_back(int64_t(i) * width + n);
-      Attr align = b_.context().integer(width * byte_size(tile->dtype));
-      b_.at().op(target::info(target::OpKind::Store), {{pick(stored, lanes)}, {addresses[i]}}, {}, {{"align", align}});
+      b_.at().op(target::info(target::OpKind::Store), {{pick(stored, lanes)}, {addresses[i]}}, {},
+                 {target::attr::Store::align(b_.context(), width * byte_size(tile->dtype))});
     }
   });
 }
@@ -133,8 +134,8 @@ Value* NvLowering::load_matrices(Memory memory, Type tile, const layout::MatrixA
       place[size_t(access.registers[i][n])] = int64_t(i * access.registers[i].size() + n);
     }
     parts.push_back(b_.at().value(target::info(target::OpKind::Ldmatrix), {{addresses[i]}}, part,
-                                  {{"count", context.integer(access.count)},
-                                   {"transpose", context.boolean(access.transpose)}}));
+                                  {target::attr::Ldmatrix::count(context, access.count),
+                                   target::attr::Ldmatrix::transpose(context, access.transpose)}));
   }
   return pick(concat(parts), place);
 }
@@ -145,7 +146,8 @@ void NvLowering::store_matrices(Value* stored, Memory memory, const layout::Matr
   for (size_t i = 0; i < access.registers.size(); ++i) {
     std::vector<int64_t> lanes(access.registers[i].begin(), access.registers[i].end());
     b_.at().op(target::info(target::OpKind::Stmatrix), {{pick(stored, lanes)}, {addresses[i]}}, {},
-               {{"count", context.integer(access.count)}, {"transpose", context.boolean(access.transpose)}});
+               {target::attr::Stmatrix::count(context, access.count),
+                target::attr::Stmatrix::transpose(context, access.transpose)});
   }
 }
 

@@ -1,5 +1,6 @@
 #include "passes/tile/nv/nv_lowering.h"
 
+#include "ir/core/common_attributes.h"
 #include "ir/layout/text.h"
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
@@ -19,7 +20,7 @@ NvLowering::NvLowering(Op* kernel, const Machine& machine, DiagnosticEngine& dia
       func_(declare()),
       b_(*kernel->module(), func_),
       divisibility_(kernel),
-      facts_(read_facts(kernel->attr("assume"))) {}
+      facts_(read_facts(kernel->attr(common::Kernel::assume))) {}
 
 Op* NvLowering::declare() {
   Module& module = *kernel_->module();
@@ -31,24 +32,24 @@ Op* NvLowering::declare() {
   OpState state;
   state.info = target::info(target::OpKind::Func);
   state.loc = kernel_->loc();
-  Attr shared = kernel_->attr("shared");
-  state.attributes = {{"assume", kernel_->attr("assume")},
-                      {"checks", kernel_->attr("checks")},
-                      {"dims", context.array(std::move(names))},
-                      {"epilogue", kernel_->attr("epilogue")},
-                      {"grid", kernel_->attr("grid")},
-                      {"kernel", kernel_->attr("kernel")},
-                      {"names", parameter_names(kernel_)},
-                      {"outputs", kernel_->attr("outputs")},
-                      {"own", kernel_->attr("own")},
-                      {"params", context.array(std::move(types))},
-                      {"persistent", kernel_->attr("persistent")},
-                      {"schedule", kernel_->attr("schedule")},
-                      {"scratch", context.integer(0)},
-                      {"shared", shared ? shared : context.integer(0)},
-                      {"symbol", kernel_->attr("symbol")},
-                      {"threads", kernel_->attr("threads")},
-                      {"work", kernel_->attr("work")}};
+  state.attributes = {
+      target::attr::Func::assume(kernel_->node(common::Kernel::assume)),
+      target::attr::Func::checks(kernel_->node(common::Kernel::checks)),
+      target::attr::Func::dims(context.array(std::move(names))),
+      target::attr::Func::epilogue(kernel_->node(common::Kernel::epilogue)),
+      target::attr::Func::grid(kernel_->node(common::Kernel::grid)),
+      target::attr::Func::kernel(kernel_->node(common::Kernel::kernel)),
+      target::attr::Func::names(parameter_names(kernel_)),
+      target::attr::Func::outputs(kernel_->node(common::Kernel::outputs)),
+      target::attr::Func::own(kernel_->node(common::Kernel::own)),
+      target::attr::Func::params(context.array(std::move(types))),
+      target::attr::Func::persistent(kernel_->node(common::Kernel::persistent)),
+      target::attr::Func::schedule(kernel_->node(common::Kernel::schedule)),
+      target::attr::Func::scratch(context, context.dims().constant(0)),
+      target::attr::Func::shared(context, kernel_->attr(common::Kernel::shared).value_or(0)),
+      common::Function::symbol(kernel_->node(common::Function::symbol)),
+      target::attr::Func::threads(kernel_->node(common::Kernel::threads)),
+      target::attr::Func::work(kernel_->node(common::Kernel::work))};
   Op* func = module.create(state);
   func->move_before(kernel_);
   func->region()->add_block();
@@ -64,13 +65,13 @@ Status NvLowering::run() {
   sizes_.compute_before(end);
   threads_.place = end;
   b_.at().set_end(body);
-  if (!kernel_->flag("persistent")) {
+  if (!kernel_->attr(common::Kernel::persistent)) {
     Value* program = block_number();
-    program_ids_ = decode_program(b_, sizes_, kernel_->attr("grid")->elements, program);
+    program_ids_ = decode_program(b_, sizes_, kernel_->attr(common::Kernel::grid), program);
   }
   lower_block(kernel_->region()->front());
   b_.at().op(target::info(target::OpKind::Return), {}, {});
-  if (!descriptors_.empty()) func_->set_attr("descriptors", b_.context().array(descriptors_));
+  if (!descriptors_.empty()) func_->set(target::attr::Func::descriptors, descriptors_);
   kernel_->erase();
   return failed_ ? failure : success;
 }
@@ -88,17 +89,18 @@ void NvLowering::make_entry() {
     Value* parameter = parameters->arg(i);
     memories_[parameter] = {entry->add_arg(context.ptr(), parameter->name()), parameter->type()};
   }
-  if (kernel_->has_attr("checks")) log_ = entry->add_arg(context.ptr(), kernel_->module()->intern("log"));
-  for (Attr name : func_->attr("dims")->elements) {
-    std::string_view symbol = kernel_->module()->intern(name->string);
+  if (kernel_->has(common::Kernel::checks))
+    log_ = entry->add_arg(context.ptr(), kernel_->module()->intern("log"));
+  for (std::string_view name : func_->attr(target::attr::Func::dims)) {
+    std::string_view symbol = kernel_->module()->intern(name);
     sizes_.bind(symbol, b_.cast(entry->add_arg(context.scalar(DType::U32), symbol), DType::I64));
   }
   Type index = context.scalar(DType::I32);
   Value* thread = b_.at().value(target::info(target::OpKind::ThreadId), {}, index);
   threads_.lane = b_.bit_and(thread, i32(31));
   threads_.warp = b_.shr(thread, 5);
-  threads_.warps = kernel_->int_attr("threads") / 32;
-  if (func_->int_attr("shared") > 0) {
+  threads_.warps = kernel_->required(common::Kernel::threads) / 32;
+  if (func_->required(common::Kernel::shared) > 0) {
     shared_base_ = b_.at().value(target::info(target::OpKind::SharedBase), {}, context.ptr(MemorySpace::Shared));
   }
 }
@@ -106,7 +108,7 @@ void NvLowering::make_entry() {
 void NvLowering::lower_block(Block* block) {
   for (Op* op : *block) {
     b_.at().set_loc(op->loc());
-    if (log_ && op->has_attr("site")) check_access(op);
+    if (log_ && op->has(common::Access::site)) check_access(op);
     lower(op);
     allowed_ = nullptr;
   }
@@ -154,32 +156,42 @@ void NvLowering::lower_value_op(Op* op) {
   };
   Type index = b_.context().scalar(DType::I32);
   switch (tile::kind_of(op)) {
-    case OpKind::ProgramId: return define(op->result(), program_ids_[size_t(op->int_attr("axis"))]);
+    case OpKind::ProgramId:
+      return define(op->result(), program_ids_[size_t(op->attr(tile::attr::ProgramId::axis))]);
     case OpKind::WorkerId:
       return define(op->result(), block_number());
     case OpKind::WorkerCount:
       return define(op->result(),
                     b_.cast(b_.at().value(target::info(target::OpKind::CtaCount), {}, index), DType::I64));
-    case OpKind::Dim: return define(op->result(), dim(op->dim_attr("value")));
-    case OpKind::Constant: return define(op->result(), b_.full(op->result()->type(), op->attr("value")));
-    case OpKind::Full: return define(op->result(), b_.full(lowered_type(op->result()->type()), op->attr("value")));
+    case OpKind::Dim: return define(op->result(), dim(op->attr(tile::attr::Dim::value)));
+    case OpKind::Constant:
+      return define(op->result(),
+                    b_.full(op->result()->type(), op->attr(tile::attr::Constant::value)));
+    case OpKind::Full:
+      return define(op->result(),
+                    b_.full(lowered_type(op->result()->type()), op->attr(tile::attr::Full::value)));
     case OpKind::Splat: {
       int64_t registers = layout_of(op->result()->type()).registers_per_thread();
       return define(op->result(), b_.splat(value(op->operand(0)), registers));
     }
     case OpKind::Extract: return define(op->result(), b_.extract(value(op->operand(0)), 0));
     case OpKind::CopyCommit: return machine_op(target::OpKind::CpAsyncCommit);
-    case OpKind::CopyWait: return machine_op(target::OpKind::CpAsyncWait, {{"pending", op->attr("pending")}});
+    case OpKind::CopyWait:
+      return machine_op(
+          target::OpKind::CpAsyncWait,
+          {target::attr::CpAsyncWait::pending(op->node(tile::attr::CopyWait::pending))});
     case OpKind::FenceAsync: return machine_op(target::OpKind::FenceAsync);
     case OpKind::StoreWait:
       return in_one_thread([&] {
         machine_op(target::OpKind::BulkWait,
-                   {{"pending", op->attr("pending")}, {"read", b_.context().boolean(true)}});
+                   {target::attr::BulkWait::pending(op->node(tile::attr::StoreWait::pending)),
+                    target::attr::BulkWait::read(b_.context(), true)});
       });
     case OpKind::BarrierExpect:
       return in_one_thread([&] {
-        b_.at().op(target::info(target::OpKind::MbarrierExpect), {{memories_.at(op->operand(0)).base}}, {},
-                   {{"bytes", op->attr("bytes")}});
+        b_.at().op(
+            target::info(target::OpKind::MbarrierExpect), {{memories_.at(op->operand(0)).base}}, {},
+            {target::attr::MbarrierExpect::bytes(op->node(tile::attr::BarrierExpect::bytes))});
       });
     case OpKind::BarrierArrive:
       // One thread of each warp.

@@ -1,6 +1,7 @@
 // Checks of accesses on a CPU. A program is one thread's: where a check fails it is left, and the next
 // one follows.
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/ops.h"
 #include "passes/tile/x86/kernel_lowering.h"
 
@@ -8,6 +9,7 @@ namespace tessera {
 
 using Kind = ElementwiseKind;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 std::vector<CheckedRange> KernelLowering::checked_ranges(Value* memory, Type tile,
@@ -61,7 +63,7 @@ void KernelLowering::check_access(Op* op) {
   Block* fine = b_.new_block();
   b_.cond_branch(violation, fail, {}, fine, {});
   b_.at().set_end(fail);
-  check.record(log_, b_.index(op->int_attr("site")), program_);
+  check.record(log_, b_.index(op->required(common::Access::site)), program_);
   b_.branch(latch_);
   b_.at().set_end(fine);
 }

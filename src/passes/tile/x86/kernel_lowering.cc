@@ -1,5 +1,6 @@
 #include "passes/tile/x86/kernel_lowering.h"
 
+#include "ir/core/common_attributes.h"
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
 #include "support/check.h"
@@ -64,7 +65,7 @@ void KernelLowering::run() {
   sizes_.compute_before(some->def());
 
   b_.at().set_end(body);
-  program_ids_ = decode_program(b_, sizes_, kernel_->attr("grid")->elements, program_);
+  program_ids_ = decode_program(b_, sizes_, kernel_->attr(common::Kernel::grid), program_);
   lower_block(kernel_->region()->front());
   if (latch_) {
     b_.branch(latch_);
@@ -91,14 +92,14 @@ void KernelLowering::make_entry() {
     base->set_name(parameter->name());
     memories_[parameter] = {base, parameter->type()};
   }
-  if (kernel_->has_attr("checks")) {
+  if (kernel_->has(common::Kernel::checks)) {
     log_ = b_.load(b_.offset(entry->arg(Buffers), b_.index(int64_t(parameters->arg_count()) * 8)), address, true);
   }
   int64_t n = 0;
-  for (Attr name : func_->attr("dims")->elements) {
+  for (std::string_view name : func_->attr(target::attr::Func::dims)) {
     Value* slot = b_.offset(entry->arg(Dims), b_.index(n++ * 8));
     Value* value = b_.load(slot, b_.context().scalar(DType::I64), true);
-    value->set_name(kernel_->module()->intern(name->string));
+    value->set_name(kernel_->module()->intern(name));
     sizes_.bind(value->name(), value);
   }
 }
@@ -106,7 +107,7 @@ void KernelLowering::make_entry() {
 void KernelLowering::lower_block(Block* block) {
   for (Op* op : *block) {
     b_.at().set_loc(op->loc());
-    if (log_ && op->has_attr("site")) check_access(op);
+    if (log_ && op->has(common::Access::site)) check_access(op);
     lower(op);
   }
 }
@@ -142,13 +143,16 @@ void KernelLowering::lower(Op* op) {
 void KernelLowering::lower_value_op(Op* op) {
   Value* result = op->result();
   switch (tile::kind_of(op)) {
-    case OpKind::ProgramId: return define(result, {program_ids_[size_t(op->int_attr("axis"))]});
-    case OpKind::Dim: return define(result, {dim(op->dim_attr("value"))});
-    case OpKind::Constant: return define(result, {b_.full(result->type(), op->attr("value"))});
+    case OpKind::ProgramId:
+      return define(result, {program_ids_[size_t(op->attr(tile::attr::ProgramId::axis))]});
+    case OpKind::Dim: return define(result, {dim(op->attr(tile::attr::Dim::value))});
+    case OpKind::Constant:
+      return define(result, {b_.full(result->type(), op->attr(tile::attr::Constant::value))});
     case OpKind::Extract: return define(result, {scalar(op->operand(0))});
     case OpKind::Full: {
       std::vector<Value*> parts;
-      for (Type type : part_types(result)) parts.push_back(b_.full(type, op->attr("value")));
+      for (Type type : part_types(result))
+        parts.push_back(b_.full(type, op->attr(tile::attr::Full::value)));
       return define(result, std::move(parts));
     }
     case OpKind::Splat: {

@@ -10,6 +10,7 @@
 namespace tessera {
 
 using Kind = ElementwiseKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -27,7 +28,7 @@ void KernelLowering::lower_view(Op* op) {
 }
 
 void KernelLowering::lower_alloc(Op* op) {
-  Value* bytes = dim(op->dim_attr("offset"));
+  Value* bytes = dim(op->required(attr::Alloc::offset));
   memories_[op->result()] = {b_.offset(scratch_, bytes), op->result()->type()};
 }
 
@@ -114,7 +115,7 @@ void KernelLowering::lower_load(Op* op) {
   Access at = access(memory(op->in(in::Load::memory)), result->type(), shape_of(result), op->ins(in::Load::offsets),
                      op->ins(in::Load::limits));
   DType stored = stored_dtype(at.dtype);
-  Attr given = op->attr("fill");
+  Attr given = op->attr(attr::Load::fill);
   Value* fill = given ? b_.full(b_.context().scalar(stored), given) : b_.zero(b_.context().scalar(stored));
   std::vector<Value*> parts;
   if (loads_pairs(op, at)) {

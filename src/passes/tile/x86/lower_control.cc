@@ -6,6 +6,7 @@
 namespace tessera {
 
 using Kind = ElementwiseKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 std::vector<Value*> KernelLowering::flatten(const std::vector<Value*>& tile_values) const {
@@ -74,7 +75,7 @@ void KernelLowering::lower_for(Op* op) {
   Value* lo = scalar(op->in(in::For::lo));
   Value* hi = scalar(op->in(in::For::hi));
   Value* step = scalar(op->in(in::For::step));
-  int64_t unroll = op->has_attr("unroll") ? op->int_attr("unroll") : 1;
+  int64_t unroll = op->attr(attr::For::unroll).value_or(1);
   std::vector<Value*> in_registers;
   for (unsigned i = 0; i < op->result_count(); ++i) {
     if (is_accumulator(op->result(i))) {

@@ -9,6 +9,7 @@
 namespace tessera {
 
 using Kind = ElementwiseKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -103,7 +104,7 @@ void KernelLowering::lower_scatter(Op* op) {
         }
         Value* element = lanes == 1 ? value : b_.extract(value, lane);
         Value* address = b_.offset(places.base, lanes == 1 ? places.bytes : b_.extract(places.bytes, lane));
-        put_element(op->flag("add"), element, address, wanted);
+        put_element(op->attr(attr::Scatter::add), element, address, wanted);
       }
     }
   }

@@ -12,6 +12,7 @@
 namespace tessera {
 
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -35,7 +36,7 @@ bool has_whole_rows(Value* memory) {
 std::string pair_dot_problem(Op* dot, const Machine& machine) {
   if (!is_operand(dot->in(in::DotPairs::a)) || !is_operand(dot->in(in::DotPairs::b)))
     return "its factors must be loads of their own, of rows without gaps and limits";
-  if (!dot->flag("sequential")) return matrix_unit_problem(dot, machine);
+  if (!dot->attr(attr::DotPairs::sequential)) return matrix_unit_problem(dot, machine);
   if (!machine.has_bf16_pairs) return "the machine has no dots of pairs in vector registers";
   bool fits = *dot->result()->type()->dims[1]->constant() % sums == 0;
   return fits ? "" : "vector registers take dots of 16 columns";
@@ -56,7 +57,7 @@ void KernelLowering::lower_pair_operand(Op* load) {
 }
 
 void KernelLowering::lower_dot_pairs(Op* op) {
-  if (!op->flag("sequential")) return multiply_tiles(op);
+  if (!op->attr(attr::DotPairs::sequential)) return multiply_tiles(op);
   const Access& a = pair_operands_[op->in(in::DotPairs::a)];
   const Access& b = pair_operands_[op->in(in::DotPairs::b)];
   Fragment sum = fragment(op->in(in::DotPairs::c));

@@ -14,6 +14,7 @@
 namespace tessera {
 
 using Kind = ElementwiseKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -104,8 +105,8 @@ Value* KernelLowering::reduce_row(Kind kind, std::vector<Value*> parts, Value* i
 
 void KernelLowering::lower_reduce(Op* op) {
   Fragment from = fragment(op->in(in::Reduce::a));
-  size_t axis = size_t(op->int_attr("axis"));
-  Kind kind = combiner(op->string_attr("kind"));
+  size_t axis = size_t(op->attr(attr::Reduce::axis));
+  Kind kind = combiner(op->attr(attr::Reduce::kind));
   DType dtype = op->result()->type()->dtype;
   // The sum of no element is +0, while -0 is neutral.
   bool is_float_sum = kind == Kind::Add && is_float(dtype);

@@ -10,6 +10,7 @@
 namespace tessera {
 
 using Kind = ElementwiseKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -98,10 +99,10 @@ Value* KernelLowering::scan_line(ScanLine& line, Value* before) {
 
 void KernelLowering::lower_scan(Op* op) {
   Fragment from = fragment(op->in(in::Scan::a));
-  size_t axis = size_t(op->int_attr("axis"));
+  size_t axis = size_t(op->attr(attr::Scan::axis));
   DType dtype = op->result(0)->type()->dtype;
   Type scalar_type = b_.context().scalar(dtype);
-  std::string_view kind = op->string_attr("kind");
+  std::string_view kind = op->attr(attr::Scan::kind);
   Value* none = b_.full(scalar_type, tile::reduction_identity(b_.context(), kind, dtype));
   mask_past(from, axis, op->in(in::Scan::limit), none);
   bool along_lanes = axis + 1 == from.shape.extents.size();
@@ -120,11 +121,16 @@ void KernelLowering::lower_scan(Op* op) {
         if (!along_lanes) index[axis] = i;
         places.push_back(size_t(from.shape.row_of(index) * per_row + (along_lanes ? i : part)));
       }
-      ScanLine line{tile::reduction_op(kind), op->flag("reverse"), from.shape.extents[axis],
-                    along_lanes ? from.shape.chunk : 1, {}, {}, nullptr};
+      ScanLine line{tile::reduction_op(kind),
+                    op->attr(attr::Scan::reverse),
+                    from.shape.extents[axis],
+                    along_lanes ? from.shape.chunk : 1,
+                    {},
+                    {},
+                    nullptr};
       line.neutral = neutral_of(line.kind, dtype);
       for (size_t place : places) line.inclusive.push_back(from.parts[place]);
-      if (op->flag("exclusive")) {
+      if (op->attr(attr::Scan::exclusive)) {
         for (Value* each : line.inclusive) {
           line.exclusive.push_back(each->type()->is(TypeKind::Reg) ? b_.splat(none, each->type()->lanes) : none);
         }

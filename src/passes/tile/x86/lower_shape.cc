@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <bit>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/ops.h"
 #include "passes/tile/x86/kernel_lowering.h"
 
 namespace tessera {
 
 using Kind = ElementwiseKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 Value* KernelLowering::element(const Fragment& from, int64_t row, int64_t column) {
@@ -86,7 +88,7 @@ void KernelLowering::lower_reshape(Op* op) { define_reshaped(op->result(), fragm
 void KernelLowering::lower_transpose(Op* op) {
   Fragment from = fragment(op->operand(0));
   FragmentShape to = shape_of(op->result());
-  std::vector<int64_t> perm = op->ints_attr("perm");
+  std::vector<int64_t> perm = op->attr(attr::Transpose::perm);
   DType dtype = op->result()->type()->dtype;
   size_t rank = perm.size();
   bool last_two = rank >= 2 && perm[rank - 1] == int64_t(rank) - 2 && perm[rank - 2] == int64_t(rank) - 1;
@@ -179,7 +181,7 @@ std::vector<Value*> KernelLowering::transpose_last_two(const Fragment& from, DTy
 void KernelLowering::lower_iota(Op* op) {
   Value* result = op->result();
   FragmentShape shape = shape_of(result);
-  size_t axis = size_t(op->int_attr("axis"));
+  size_t axis = size_t(op->attr(common::Along::axis));
   bool along_lanes = axis + 1 == shape.extents.size();
   DType dtype = result->type()->dtype;
   Value* start = op->in(in::Iota::start) ? scalar(op->in(in::Iota::start)) : b_.index(0);

@@ -14,6 +14,7 @@ namespace tessera {
 
 using tile::OpKind;
 using TargetKind = target::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
@@ -53,7 +54,7 @@ Value* sum_of(Op* dot) {
 bool is_zero(Value* value) {
   Op* def = value->def();
   if (!def || !def->is(tile::info(OpKind::Full))) return false;
-  Attr number = def->attr("value");
+  Attr number = def->attr(attr::Full::value);
   return number->is(AttrKind::Int) ? number->integer == 0 : number->number == 0;
 }
 
@@ -67,7 +68,7 @@ bool is_only_stored(Value* value) {
 }
 
 bool multiplies_by(Op* op) {
-  return op->is(tile::info(OpKind::DotPairs)) && !op->flag("sequential");
+  return op->is(tile::info(OpKind::DotPairs)) && !op->attr(attr::DotPairs::sequential);
 }
 
 }  // namespace
@@ -107,7 +108,7 @@ void KernelLowering::machine_op(TargetKind kind, std::vector<Value*> operands,
 void KernelLowering::zero_accumulators(Value* sum) {
   int64_t count = tiles_along(sum, 0, side) * tiles_along(sum, 1, side);
   for (int64_t tile = 0; tile < count; ++tile) {
-    machine_op(TargetKind::TileZero, {}, {{"tile", b_.context().integer(tile)}});
+    machine_op(TargetKind::TileZero, {}, {target::attr::TileZero::tile(b_.context(), tile)});
   }
 }
 
@@ -117,22 +118,22 @@ void KernelLowering::move_tile(TargetKind kind, const Access& access, int64_t ro
   DimTable& dims = b_.context().dims();
   Value* address = element_address(access, row_address(access, {row}), column);
   Value* stride = dim(dims.mul(access.strides[0], dims.constant(byte_size(access.dtype))));
-  machine_op(kind, {address, stride}, {{"tile", b_.context().integer(tile)}});
+  machine_op(kind, {address, stride}, {target::attr::TileLoad::tile(b_.context(), tile)});
 }
 
 void KernelLowering::multiply_tiles(Op* op) {
   Value *a = op->in(in::DotPairs::a), *b = op->in(in::DotPairs::b);
   int64_t rows = tiles_along(a, 0, side), columns = tiles_along(b, 1, depth);
-  auto number = [&](int64_t tile) { return b_.context().integer(tile); };
+  using Dot = target::attr::TileDotBf16;
+  Context& context = b_.context();
   for (int64_t j = 0; j < columns; ++j)
     move_tile(TargetKind::TileLoad, pair_operands_[b], 0, j * depth, first_b + j);
   for (int64_t i = 0; i < rows; ++i) {
     move_tile(TargetKind::TileLoad, pair_operands_[a], i * side, 0, first_a + i);
     for (int64_t j = 0; j < columns; ++j) {
       machine_op(TargetKind::TileDotBf16, {},
-                 {{"a", number(first_a + i)},
-                  {"b", number(first_b + j)},
-                  {"tile", number(i * columns + j)}});
+                 {Dot::a(context, first_a + i), Dot::b(context, first_b + j),
+                  Dot::tile(context, i * columns + j)});
     }
   }
   define(op->result(), {});

@@ -5,6 +5,7 @@
 // decided here but the number of lanes. Transcendentals and casts stay as they are: expand_math and
 // legalize_casts write them for the machine.
 
+#include "ir/core/common_attributes.h"
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/kernels.h"
@@ -30,23 +31,23 @@ Op* declare(Op* kernel) {
   std::vector<Attr> parameters;
   Block* block = kernel->region()->front();
   for (unsigned i = 0; i < block->arg_count(); ++i) parameters.push_back(context.type(block->arg(i)->type()));
-  Attr scratch = kernel->attr("scratch");
+  Attr scratch = kernel->node(tile::attr::Kernel::scratch);
   OpState state;
   state.info = target::info(target::OpKind::Func);
   state.loc = kernel->loc();
-  state.attributes = {{"assume", kernel->attr("assume")},
-                      {"checks", kernel->attr("checks")},
-                      {"dims", free_dims_attr(kernel)},
-                      {"epilogue", kernel->attr("epilogue")},
-                      {"grid", kernel->attr("grid")},
-                      {"kernel", kernel->attr("kernel")},
-                      {"names", parameter_names(kernel)},
-                      {"outputs", kernel->attr("outputs")},
-                      {"params", context.array(std::move(parameters))},
-                      {"schedule", kernel->attr("schedule")},
-                      {"scratch", scratch ? scratch : context.integer(0)},
-                      {"symbol", kernel->attr("symbol")},
-                      {"work", kernel->attr("work")}};
+  state.attributes = {target::attr::Func::assume(kernel->node(common::Kernel::assume)),
+                      target::attr::Func::checks(kernel->node(common::Kernel::checks)),
+                      target::attr::Func::dims(free_dims_attr(kernel)),
+                      target::attr::Func::epilogue(kernel->node(common::Kernel::epilogue)),
+                      target::attr::Func::grid(kernel->node(common::Kernel::grid)),
+                      target::attr::Func::kernel(kernel->node(common::Kernel::kernel)),
+                      target::attr::Func::names(parameter_names(kernel)),
+                      target::attr::Func::outputs(kernel->node(common::Kernel::outputs)),
+                      target::attr::Func::params(context.array(std::move(parameters))),
+                      target::attr::Func::schedule(kernel->node(common::Kernel::schedule)),
+                      target::attr::Func::scratch(scratch ? scratch : context.integer(0)),
+                      common::Function::symbol(kernel->node(common::Function::symbol)),
+                      target::attr::Func::work(kernel->node(common::Kernel::work))};
   Op* func = module.create(state);
   func->move_before(kernel);
   Block* entry = func->region()->add_block();

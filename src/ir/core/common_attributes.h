@@ -1,0 +1,28 @@
+#pragma once
+// Keys of the attributes that are not those of one row: common::Kernel::assume.
+
+#include <span>
+
+#include "ir/core/attribute_key.h"
+
+namespace tessera::common {
+
+#define ATTR(name, type) static constexpr AttrKey<AttrType::type, Arity::One> name{#name};
+#define ATTR_OPT(name, type) static constexpr AttrKey<AttrType::type, Arity::Optional> name{#name};
+#define COMMON(Group, attributes) \
+  struct Group {                  \
+    attributes                    \
+  };
+#include "ir/core/common_attributes.def"
+#undef COMMON
+#undef ATTR
+#undef ATTR_OPT
+
+struct Row {
+  std::string_view group;
+  std::string_view name;
+  AttrType type;
+};
+std::span<const Row> rows();
+
+}  // namespace tessera::common
