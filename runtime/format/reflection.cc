@@ -10,7 +10,7 @@ namespace tessera::format {
 
 namespace {
 
-constexpr int64_t reflection_format = 1;
+constexpr int64_t reflection_format = 2;
 constexpr size_t max_grid_axes = 16;
 constexpr size_t max_kernel_dims = 4096;
 constexpr int64_t max_threads = 1024;    // of a block
@@ -323,7 +323,11 @@ Result<Reflection> read_reflection(std::string_view json) {
   if (!parsed) return error("reflection.json: ", parsed.error().text);
   std::string why;
   JsonCursor root(*parsed, why);
-  if (root["format"].integer() != reflection_format) root["format"].refuse("it is not 1");
+  int64_t number = root["format"].integer();
+  if (why.empty() && number != reflection_format) {
+    return error("the bundle's metadata have format ", number, "; this build reads ", reflection_format,
+                 ": compile the source again");
+  }
   Reflection reflection;
   root["kernels"].each_member([&](const std::string& target, JsonCursor list) {
     std::vector<KernelMeta>& kernels = reflection.kernels[target];

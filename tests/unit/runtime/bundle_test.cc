@@ -1,6 +1,7 @@
 // Bundles have one byte form, and nothing else is read.
 
 #include <catch2/catch.hpp>
+#include <regex>
 
 #include "runtime/files/bytes.h"
 #include "runtime/files/checksum.h"
@@ -260,6 +261,14 @@ TEST_CASE("reflection has one form and prints as YAML", "[format]") {
   REQUIRE(again);
   CHECK(*again == reflection);
   CHECK_FALSE(read_reflection(json + "\n"));
+  // Metadata of another build have other keys: the number is read first.
+  for (const char* number : {"1", "3"}) {
+    std::string other = std::regex_replace(json, std::regex("\"format\": \\d+"), cat("\"format\": ", number));
+    auto refused = read_reflection(std::regex_replace(other, std::regex("dot_flops"), "products"));
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().text == cat("the bundle's metadata have format ", number,
+                                      "; this build reads 2: compile the source again"));
+  }
   CHECK(
       kernel_yaml(kernel).find("name: tile_linear\n"
                                "tile: {K: 64, M: 128, N: 128, stages: 3}\n"
