@@ -15,6 +15,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -60,6 +61,9 @@ void run(const std::string& bytes) {
 
 class Mutator {
  public:
+  /// Characters that mean something in most inputs.
+  static constexpr std::string_view telling = "0919aZ_-+*/%()[]{}<>,.:;\"'\n \t@#\\";
+
   Mutator(const std::vector<std::string>& corpus, uint64_t seed) : corpus_(corpus), random_(seed) {}
 
   std::string next() {
@@ -86,7 +90,7 @@ class Mutator {
         if (at < bytes.size()) bytes[at] = char(bytes[at] ^ (1 << below(8)));
         break;
       default:
-        if (at < bytes.size()) bytes[at] = "0919aZ_-+*/%()[]{}<>,.:;\"'\n \t@#\\"[below(34)];
+        if (at < bytes.size()) bytes[at] = telling[below(telling.size())];
     }
   }
 
