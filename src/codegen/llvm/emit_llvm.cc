@@ -24,6 +24,7 @@
 #include <chrono>
 
 #include "codegen/llvm/debug_places.h"
+#include "codegen/llvm/join_assembly.h"
 #include "codegen/llvm/link_kernels.h"
 #include "ir/core/kernel_size.h"
 #include "support/check.h"
@@ -228,7 +229,7 @@ std::string print_assembly(std::span<Module* const> modules, const Machine& mach
     text = Lowered({kernels.begin(), large}, machine, places).emit(llvm::CodeGenFileType::AssemblyFile);
   }
   if (large != kernels.end()) {
-    text += Lowered({large, kernels.end()}, machine, places).emit(llvm::CodeGenFileType::AssemblyFile);
+    append_assembly(text, Lowered({large, kernels.end()}, machine, places).emit(llvm::CodeGenFileType::AssemblyFile));
   }
   return text;
 }
