@@ -29,8 +29,10 @@ tsr_status_t report(Status status) noexcept {
 extern "C" {
 
 const char* tsrGetLastError(void) {
-  const std::string* text = tessera::runtime::last_error.get();
-  return text ? text->c_str() : tessera::runtime::no_memory;
+  using tessera::runtime::last_error;
+  if (last_error.ran_out()) return tessera::runtime::no_memory;
+  const std::string* text = last_error.find();
+  return text ? text->c_str() : "";
 }
 
 const char* tsrStatusName(tsr_status_t status) {

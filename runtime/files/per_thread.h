@@ -15,7 +15,7 @@ class PerThread {
   PerThread() { is_usable_ = ::pthread_key_create(&key_, destroy) == 0; }
   ~PerThread() {
     if (!is_usable_) return;
-    destroy(::pthread_getspecific(key_));
+    if (void* there = ::pthread_getspecific(key_)) destroy(there);
     ::pthread_key_delete(key_);
     is_usable_ = false;
   }
@@ -24,17 +24,28 @@ class PerThread {
 
   /// This thread's object; null when memory ran out.
   T* get() noexcept {
+    if (T* there = find()) return there;
     if (!is_usable_) return nullptr;
-    if (void* there = ::pthread_getspecific(key_)) return static_cast<T*>(there);
     T* made = new (std::nothrow) T();
-    if (!made || ::pthread_setspecific(key_, made) == 0) return made;
+    if (made && ::pthread_setspecific(key_, made) == 0) return made;
     delete made;
+    ::pthread_setspecific(key_, &ran_out_);
     return nullptr;
   }
+  /// This thread's object; null where none was made.
+  T* find() const noexcept {
+    void* there = is_usable_ ? ::pthread_getspecific(key_) : nullptr;
+    return there == &ran_out_ ? nullptr : static_cast<T*>(there);
+  }
+  /// Whether this thread asked for its object and got none.
+  bool ran_out() const noexcept { return !is_usable_ || ::pthread_getspecific(key_) == &ran_out_; }
 
  private:
-  static void destroy(void* object) { delete static_cast<T*>(object); }
+  static void destroy(void* there) {
+    if (there != &ran_out_) delete static_cast<T*>(there);
+  }
 
+  static inline char ran_out_ = 0;  ///< its address stands for an object that there was no memory for
   pthread_key_t key_{};
   bool is_usable_ = false;
 };
