@@ -213,7 +213,8 @@ bool wants_poison() {
 Status poison(const Call& call, const Memory& arena, Queue& queue) {
   constexpr uint64_t pattern = 0xff;
   const tsr_function& function = *call.function;
-  Status status = queue.fill(arena.data(), pattern, 1, size_t(call.placement->arena_bytes));
+  Status status = ok();
+  if (arena.data()) status = queue.fill(arena.data(), pattern, 1, size_t(call.placement->arena_bytes));
   for (size_t i = 0; i < function.outputs.size() && !status.failed(); ++i) {
     size_t bytes = size_t(call.placement->bytes[function.outputs[i]]);
     if (function.donors[i] != format::no_index || bytes == 0) continue;
@@ -222,9 +223,21 @@ Status poison(const Call& call, const Memory& arena, Queue& queue) {
   return status;
 }
 
-/// Bytes of the arena: the temps, then a place for each scalar of the host.
+/// Whether the buffer lies in the arena.
+bool is_placed(const tsr_function& function, size_t buffer) {
+  return function.plan.buffers[buffer].kind == BufferKind::Temp && !function.is_view[buffer];
+}
+
+/// Bytes of the arena: the temps, then a place for each scalar of the host. Temps without elements have an address,
+/// too; a call without temps has no arena.
 size_t arena_bytes(const Call& call) {
-  return size_t(call.placement->arena_bytes) + call.scalars.size() * memory_alignment;
+  size_t bytes = size_t(call.placement->arena_bytes) + call.scalars.size() * memory_alignment;
+  if (bytes > 0) return bytes;
+  const tsr_function& function = *call.function;
+  for (size_t i = 0; i < function.plan.buffers.size(); ++i) {
+    if (is_placed(function, i)) return memory_alignment;
+  }
+  return 0;
 }
 
 /// Gives the scalars of the host their places. A fill carries a value without memory of the host
@@ -241,10 +254,8 @@ Status place_scalars(Call& call, char* arena, Queue& queue) {
 }
 
 void place_temps(Call& call, char* arena) {
-  const format::Plan& plan = call.function->plan;
-  for (size_t i = 0; i < plan.buffers.size(); ++i) {
-    if (plan.buffers[i].kind != BufferKind::Temp || call.function->is_view[i]) continue;
-    call.buffers[i] = arena + call.placement->offsets[i];
+  for (size_t i = 0; i < call.function->plan.buffers.size(); ++i) {
+    if (is_placed(*call.function, i)) call.buffers[i] = arena + call.placement->offsets[i];
   }
 }
 
@@ -314,7 +325,8 @@ Status run_call(Call& call, Queue& queue) {
   tsr_function& function = *call.function;
   Memory arena;
   MemorySource& source = function.module->context->device->memory();
-  Status status = queue.arenas.acquire(source, arena_bytes(call), arena);
+  Status status = ok();
+  if (size_t bytes = arena_bytes(call); bytes > 0) status = queue.arenas.acquire(source, bytes, arena);
   if (status.failed()) {
     return fail(status.code, function.plan.entry, ": its temporaries: ", status.text);
   }
@@ -334,7 +346,7 @@ Status run_call(Call& call, Queue& queue) {
     status = context.checks ? interpret_checked(context, frame, queue) : interpret(frame, queue);
     if (frame.trace && !status.failed()) trace_outputs(context.trace, frame);
   }
-  queue.arenas.release(std::move(arena));
+  if (arena.data()) queue.arenas.release(std::move(arena));
   return status;
 }
 
