@@ -5,13 +5,13 @@
 #include "runtime/core/context.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
+#include "runtime/files/threads.h"
 #include "runtime/format/check_names.h"
 
 using namespace tessera::runtime;
 
 namespace {
 
-constexpr uint32_t max_threads = 1024;
 constexpr uint32_t all_memory_flags = TSR_DEVICE | TSR_HOST | TSR_PINNED;
 
 Status make_device(std::string_view name, std::unique_ptr<Device>& device) {
@@ -133,7 +133,7 @@ tsr_status_t tsrDestroyContext(tsr_context_t context) {
 tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads) {
   return at_boundary([&] {
     if (!context) return invalid("the context is NULL");
-    if (threads > max_threads) return invalid(threads, " threads are more than ", max_threads);
+    if (threads > uint32_t(most_threads)) return invalid(threads, " threads are more than ", uint32_t(most_threads));
     context->device->set_threads(threads == 0 ? default_threads() : int(threads));
     return ok();
   });

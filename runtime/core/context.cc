@@ -1,31 +1,5 @@
 #include "runtime/core/context.h"
 
-#include <sched.h>
-
-#include <charconv>
-#include <cstdlib>
-#include <cstring>
-#include <thread>
-
-namespace tessera::runtime {
-
-int default_threads() {
-  if (const char* text = std::getenv("TSR_THREADS")) {
-    int threads = 0;
-    auto [end, status] = std::from_chars(text, text + std::strlen(text), threads);
-    if (status == std::errc() && *end == '\0' && threads >= 1 && threads <= 1024) return threads;
-  }
-  cpu_set_t allowed;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
-    int count = CPU_COUNT(&allowed);
-    if (count > 0) return count;
-  }
-  unsigned count = std::thread::hardware_concurrency();
-  return count == 0 ? 1 : int(count);
-}
-
-}  // namespace tessera::runtime
-
 tsr_context::~tsr_context() {
   streams.clear();
   if (default_stream.work) default_stream.work->drain();

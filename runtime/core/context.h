@@ -35,10 +35,3 @@ struct tsr_context {
   /// Waits for all work of all streams.
   void drain();
 };
-
-namespace tessera::runtime {
-
-/// Threads asked for by TSR_THREADS, else the processors that this process may use.
-int default_threads();
-
-}  // namespace tessera::runtime

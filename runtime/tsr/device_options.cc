@@ -1,11 +1,9 @@
 #include "runtime/tsr/device_options.h"
 
-#include <sched.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 
 #include "runtime/files/text.h"
+#include "runtime/files/threads.h"
 #include "runtime/format/check_names.h"
 #include "tools/command_line/byte_size.h"
 
@@ -18,17 +16,14 @@ void add_device_options(CLI::App& command, DeviceOptions& options) {
   command
       .add_option("--threads", options.threads,
                   "threads that kernels use on a CPU; 0: all processors")
-      ->check(CLI::Range(0, 1024))
+      ->check(CLI::Range(0, runtime::most_threads))
       ->type_name("N");
   command.add_flag("--allow-jit", options.allow_jit,
                    "let the GPU's driver compile bundles that have PTX only");
 }
 
 int thread_count(const DeviceOptions& options) {
-  if (options.threads != 0) return options.threads;
-  if (const char* text = std::getenv("TSR_THREADS")) return std::max(1, std::atoi(text));
-  cpu_set_t allowed;
-  return ::sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : 1;
+  return options.threads != 0 ? options.threads : runtime::default_threads();
 }
 
 void take_seconds(CLI::Option& option, double most) {

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "runtime/files/text.h"
+#include "runtime/files/threads.h"
 #include "runtime/format/check_names.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
@@ -47,11 +48,8 @@ std::vector<tsr_tensor_info_t> infos(tsr_function_t function, size_t count,
 /// The library takes its default where TSR_THREADS is no number of threads; a person wants to know.
 int check_thread_variable() {
   const char* text = std::getenv("TSR_THREADS");
-  if (!text) return exit_ok;
-  char* end = nullptr;
-  long threads = std::strtol(text, &end, 10);
-  if (*text && !*end && threads >= 1 && threads <= 1024) return exit_ok;
-  return fail(cat("TSR_THREADS is ", in_quotes(text), ", and takes a number from 1 to 1024"));
+  if (!text || runtime::parse_threads(text)) return exit_ok;
+  return fail(cat("TSR_THREADS is ", in_quotes(text), ", and takes a number from 1 to ", runtime::most_threads));
 }
 
 }  // namespace
