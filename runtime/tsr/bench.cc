@@ -396,7 +396,8 @@ class Bench {
   }
 
   void print_json(const std::vector<Timing>& timings) const {
-    std::printf("{\"target\": \"%s\", \"dims\": {", target_.c_str());
+    constexpr int json_format = 1;  // docs/stability.md
+    std::printf("{\"format\": %d, \"target\": \"%s\", \"dims\": {", json_format, target_.c_str());
     for (size_t i = 0; i < names_.size(); ++i) {
       std::printf("%s\"%s\": %lld", i ? ", " : "", names_[i].c_str(), (long long)values_[i]);
     }

@@ -184,7 +184,8 @@ class Inspection {
         out += c == '\n' ? std::string("\n  ") : std::string(1, c);
       return out.substr(0, out.find_last_of('}') + 1);
     };
-    put(cat("{\n  \"identity\": \"", bundle_.identity(),
+    constexpr int json_format = 1;  // docs/stability.md
+    put(cat("{\n  \"format\": ", json_format, ",\n  \"identity\": \"", bundle_.identity(),
             "\",\n  \"manifest\": ", indented(format::manifest_name),
             ",\n  \"reflection\": ", indented(format::reflection_name), "\n}\n"));
     return exit_ok;

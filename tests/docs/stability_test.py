@@ -13,8 +13,11 @@ import sys
 import tempfile
 import zipfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from usage import build_folder
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BIN = pathlib.Path(sys.argv[1]).resolve() / "bin"
+BIN = build_folder() / "bin"
 PLAIN = "@jit\ndef f(x: Tensor[N, f32]):\n    return x + x\n"
 ASSUMING = "@jit\ndef f(x: Tensor[M, K, f32], y: Tensor[K, N, f32]):\n    return x @ y\n"
 PRINTING = """@kernel.schedule(block(n=1024))
@@ -61,7 +64,7 @@ def numbers(folder):
     """What the tools and formats say, by the names of the page."""
     bundle = bundle_of(folder, PLAIN, [])
     plan = next(name for name in bundle.namelist() if name.startswith("plan/"))
-    source, data = folder / "f.tsr", folder / "f.json"
+    source, data, loaded = folder / "f.tsr", folder / "f.json", folder / "f.bundle"
     run(BIN / "tesserac", source, "--inspect", data)
     dump = run(BIN / "tesserac", source, "--dump=graph")
     return {
@@ -74,6 +77,9 @@ def numbers(folder):
         "IR text version": re.search(r"^module @f level\(graph\) version\((\d+)\)", dump, re.M)[1],
         "data of the inspector": json.loads(data.read_text())["version"],
         "data of `--shapes=json`": json.loads(run(BIN / "tesserac", source, "--shapes=json"))["version"],
+        "data of `--report=json`": json.loads(run(BIN / "tsr", "inspect", loaded, "--report=json"))["format"],
+        "data of `tsr bench --json`": json.loads(run(BIN / "tsr", "bench", loaded, "--dims", "N=4", "--runs=1", "--json"))["format"],
+        "data of `tsr inspect --json`": json.loads(run(BIN / "tsr", "inspect", loaded, "--json"))["format"],
     }
 
 

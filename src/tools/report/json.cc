@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int report_format = 1;  // docs/stability.md
+
 Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const PeakFigures& peak) {
   Estimate time = estimate(cost, kernel, peak);
   return {{"programs", cost.programs},
@@ -139,7 +141,7 @@ std::string json_of(const std::vector<TargetFacts>& targets, const Options& opti
                     {"kernels", kernels},
                     {"entries", entries}});
   }
-  return Json{{"targets", list}}.dump(2) + "\n";
+  return Json{{"format", report_format}, {"targets", list}}.dump(2) + "\n";
 }
 
 }  // namespace tessera::report

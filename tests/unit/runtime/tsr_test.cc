@@ -393,7 +393,7 @@ TEST_CASE("tsr inspect shows a bundle in each form", "[tsr]") {
   std::string yaml = work.tsr("inspect --yaml m.bundle").output;
   CHECK(yaml.find("---\ntarget: cpu:x86-64-v3\nname: add_one\n") == 0);
   std::string json = work.tsr("inspect --json m.bundle").output;
-  CHECK(json.find("{\n  \"identity\": \"") == 0);
+  CHECK(json.find("{\n  \"format\": 1,\n  \"identity\": \"") == 0);
   work.write("i.json", json);
   CHECK(run("python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); "
             "print(d[\"manifest\"][\"entries\"][0][\"name\"])' " +
@@ -414,7 +414,7 @@ TEST_CASE("tsr bench times entries for given dims", "[tsr]") {
   CHECK(ran.output.find("\nlayer  median ") != std::string::npos);
   CHECK(ran.output.find("(10 runs)") != std::string::npos);
   ran = work.tsr("bench m.bundle --dims B=4 --dims D=8 --runs 2 --json");
-  CHECK(ran.output.find("{\"target\": \"cpu:x86-64-v3\", \"dims\": {\"B\": 4, \"D\": 8}, "
+  CHECK(ran.output.find("{\"format\": 1, \"target\": \"cpu:x86-64-v3\", \"dims\": {\"B\": 4, \"D\": 8}, "
                         "\"entries\": [\n  {\"entry\": \"layer\", \"runs\": 2, ") == 0);
   ran = work.tsr("bench m.bundle layer --dims D=8 --runs 1");
   CHECK(ran.code == 1);
