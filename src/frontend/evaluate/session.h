@@ -138,8 +138,8 @@ class Session {
 
   /// True for a place in the embedded standard library.
   bool is_builtin(Loc loc) const;
-  /// True the first time that it is called with this text.
-  bool say_once(std::string text) { return said_.insert(std::move(text)).second; }
+  /// True the first time that it is called with this text, and errors are not only counted (Quiet).
+  bool say_once(std::string text) { return !quiet_ && said_.insert(std::move(text)).second; }
   /// While it lives, errors are counted and not reported: what is evaluated for an observer alone
   /// may have some that no compilation finds.
   class Quiet {

@@ -96,8 +96,12 @@ class KernelBuilder : public Evaluator {
   bool choose_blocks(Loc loc);
   bool is_shared_by_columns(std::string_view axis) const;
   int64_t tile_extent(int64_t chosen, Dim extent) const;
+  bool check_keywords(const ast::Decorator& decorator, bool is_tuned);
   bool check_tuning(const ast::Argument& argument, const Datum& value);
-  void warn_of_tuning(const ast::Decorator& decorator, const std::optional<ScheduleLayer>& space);
+  /// A decorator that asks for a tuner, and the layer of its space, if it has one.
+  using Tuned = std::pair<const ast::Decorator*, std::optional<size_t>>;
+  void warn_of_tuning(const Tuned& tuned, const std::map<std::string, int64_t>& block);
+  std::map<std::string, int64_t> block_of(const ScheduleLayer& layer) const;
   void warn_if_unread(std::string_view key, Attr value, Loc loc);
   bool apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc);
   bool is_used(const KernelAxis& axis);
@@ -319,6 +323,7 @@ class KernelBuilder : public Evaluator {
   std::vector<KernelAxis> axes_;
   std::set<std::string> combined_axes_;  ///< that have to be whole, as an earlier try has shown
   std::vector<ScheduleLayer> layers_;
+  std::vector<Tuned> tuned_;
   size_t choices_ = 1;
   std::map<std::string, Attr> keys_;
   std::map<const Value*, const KernelAxis*> loop_axes_;

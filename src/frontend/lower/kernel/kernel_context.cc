@@ -193,29 +193,52 @@ bool KernelBuilder::read_decorators(std::vector<ScheduleLayer>& layers) {
 bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
                                    std::vector<ScheduleLayer>& layers) {
   std::string_view name = decorator.path.back().text;
-  if (name != "schedule" && name != "autotune") return true;
-  std::optional<ScheduleLayer> space;
+  bool is_tuned = name == "autotune";
+  if (name != "schedule" && !is_tuned) return true;
+  if (!check_keywords(decorator, is_tuned)) return false;
+  std::optional<size_t> space;
   for (const ast::Argument& argument : decorator.arguments) {
-    std::string_view keyword = argument.name.text;
     Datum value = evaluate(*argument.value, *function_.scope);
     if (value.is_poison()) return false;
-    bool is_space = keyword == "space" && name == "autotune" && value.is(DatumKind::Dict);
-    if (is_space) value = make_schedule(*this, value.entries(), argument.loc);
-    if (value.is(DatumKind::Schedule)) {
-      layers.push_back(to_layer(context(), value, argument.loc));
-      layers.back().is_space = is_space;
-      space = layers.back();
+    if (std::string_view keyword = argument.name.text; is_tuned && !keyword.empty() && keyword != "space") {
+      if (!check_tuning(argument, value)) return false;
       continue;
     }
+    bool is_space = is_tuned && value.is(DatumKind::Dict);
+    if (is_space) value = make_schedule(*this, value.entries(), argument.loc);
     if (value.is_poison()) return false;
-    if (name == "schedule" || keyword == "space" || keyword.empty()) {
+    if (!value.is(DatumKind::Schedule)) {
       report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name),
              describe(value), "a schedule");
       return false;
     }
-    if (!check_tuning(argument, value)) return false;
+    space = layers.size();
+    layers.push_back(to_layer(context(), value, argument.loc));
+    layers.back().is_space = is_space;
   }
-  if (name == "autotune") warn_of_tuning(decorator, space);
+  if (is_tuned) tuned_.emplace_back(&decorator, space);
+  return true;
+}
+
+/// Every argument is one that the decorator takes, once.
+bool KernelBuilder::check_keywords(const ast::Decorator& decorator, bool is_tuned) {
+  std::string callee = fmt::format("kernel.{}", decorator.path.back().text);
+  std::vector<std::string> known = {"schedule"};
+  if (is_tuned) known = {"space", "metric", "budget_ms", "cache"};
+  std::map<std::string_view, Loc> given;
+  for (const ast::Argument& argument : decorator.arguments) {
+    std::string_view keyword = argument.name.text.empty() ? known[0] : argument.name.text;
+    if (!std::ranges::count(known, keyword)) {
+      auto builder = report(diag::unknown_keyword, argument.loc, callee, keyword);
+      bool is_near = builder.suggest(session().sources(), argument.name.loc, keyword, known);
+      if (!is_near && !is_tuned) builder.help("a schedule is given so: @kernel.schedule(Schedule(…))");
+      return false;
+    }
+    auto [earlier, is_new] = given.emplace(keyword, argument.loc);
+    if (is_new) continue;
+    report(diag::repeated_argument, argument.loc, keyword, callee).label(earlier->second, "it is given here first");
+    return false;
+  }
   return true;
 }
 
@@ -226,32 +249,36 @@ bool KernelBuilder::check_tuning(const ast::Argument& argument, const Datum& val
     if (!value.is(DatumKind::String) || value.as_string() != "latency_ms") wanted = "\"latency_ms\"";
   } else if (keyword == "budget_ms") {
     if (!value.is_number() || !(value.as_double() > 0)) wanted = "a number above 0";
-  } else if (keyword == "cache") {
-    if (!value.is(DatumKind::String) || value.as_string().empty()) wanted = "the path of a folder";
-  } else {
-    report(diag::unknown_keyword, argument.loc, "kernel.autotune", keyword);
-    return false;
+  } else if (!value.is(DatumKind::String) || value.as_string().empty()) {
+    wanted = "the path of a folder";
   }
   if (wanted.empty()) return true;
   report(diag::wrong_kind, argument.value->loc, fmt::format("'{}'", keyword), to_text(value), wanted);
   return false;
 }
 
-void KernelBuilder::warn_of_tuning(const ast::Decorator& decorator, const std::optional<ScheduleLayer>& space) {
-  if (session().is_builtin(decorator.loc)) return;
-  std::vector<std::string> chosen;
-  if (space) {
-    for (int64_t extent : space->positional) chosen.push_back(fmt::format("{}", extent));
-    for (const auto& [axis, extent] : space->block) {
-      bool is_applied = !space->is_space || !is_shared_by_columns(axis);
-      if (is_applied) chosen.push_back(fmt::format("{}={}", axis, extent));
+/// Names the choices of a tuner's space that the kernel has, once all that may override them is read.
+void KernelBuilder::warn_of_tuning(const Tuned& tuned, const std::map<std::string, int64_t>& block) {
+  const auto& [decorator, layer] = tuned;
+  if (session().is_builtin(decorator->loc)) return;
+  std::vector<std::string> extents, chosen;
+  if (layer) {
+    for (const auto& [axis, extent] : block_of(layers_[*layer])) {
+      auto taken = block.find(axis);
+      if (taken != block.end() && taken->second == extent) extents.push_back(fmt::format("{}={}", axis, extent));
     }
-    if (!chosen.empty()) chosen = {fmt::format("block({})", fmt::join(chosen, ", "))};
-    for (const auto& [key, value] : space->keys) chosen.push_back(fmt::format("{}={}", key, value->text));
+    if (!extents.empty()) chosen.push_back(fmt::format("block({})", fmt::join(extents, ", ")));
+    for (const auto& [key, value] : layers_[*layer].keys) {
+      auto taken = keys_.find(key);
+      if (taken != keys_.end() && taken->second == value) chosen.push_back(fmt::format("{}={}", key, value->text));
+    }
   }
   std::string schedule = "the schedule that it has otherwise";
   if (!chosen.empty()) schedule = fmt::format("the first choices, {}", fmt::join(chosen, ", "));
-  session().report(diag::not_tuned, decorator.loc, function_.name, schedule)
+  // A kernel may have other schedules for other calls.
+  Loc loc = decorator->loc;
+  if (!session().say_once(fmt::format("tuned:{}:{}:{}:{}", loc.file, loc.line, loc.column, schedule))) return;
+  session().diagnostics().report(diag::not_tuned, loc, function_.name, schedule)
       .help("'@kernel.schedule(…)' gives a schedule without choices");
 }
 
@@ -265,21 +292,28 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
            axes_.size());
     return false;
   }
+  for (const auto& [name, extent] : layer.block) {
+    if (find_axis(name)) continue;
+    std::vector<std::string> names;
+    for (const KernelAxis& axis : axes_) names.push_back(axis.name);
+    report(diag::schedule_unknown_axis, place, name, function_.name,
+           fmt::format("{}", fmt::join(names, ", ")));
+    return false;
+  }
   if (!layer.positional.empty()) block.clear();
+  for (const auto& [name, extent] : block_of(layer)) block[name] = extent;
+  return true;
+}
+
+/// The extents that a layer gives, by axis.
+std::map<std::string, int64_t> KernelBuilder::block_of(const ScheduleLayer& layer) const {
+  std::map<std::string, int64_t> block;
   for (size_t i = 0; i < layer.positional.size(); ++i) block[axes_[i].name] = layer.positional[i];
   for (const auto& [name, extent] : layer.block) {
-    if (!find_axis(name)) {
-      std::vector<std::string> names;
-      for (const KernelAxis& axis : axes_) names.push_back(axis.name);
-      report(diag::schedule_unknown_axis, place, name, function_.name,
-             fmt::format("{}", fmt::join(names, ", ")));
-      return false;
-    }
     // A choice that cuts such an axis is none.
-    if (layer.is_space && is_shared_by_columns(name)) continue;
-    block[name] = extent;
+    if (!layer.is_space || !is_shared_by_columns(name)) block[name] = extent;
   }
-  return true;
+  return block;
 }
 
 /// Whether loads tie their columns to the axis, some with this program's rows and some with rows that the body picks:
@@ -376,6 +410,7 @@ bool KernelBuilder::choose_blocks(Loc loc) {
     if (problem) return schedule::report(*problem, request_.loc, session().diagnostics()), false;
   }
   if (!apply(to_layer(request_.schedule, request_.loc), block, loc)) return false;
+  for (const Tuned& tuned : tuned_) warn_of_tuning(tuned, block);
   for (KernelAxis& axis : axes_) {
     auto chosen = block.find(axis.name);
     if (chosen == block.end()) {
