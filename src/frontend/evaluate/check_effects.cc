@@ -1,6 +1,7 @@
 // Effects: what a function does besides computing a result. They are found while its body is run,
 // and checked where the source makes a promise about them.
 
+#include <algorithm>
 #include <set>
 
 #include "frontend/binding/words.h"
@@ -24,9 +25,11 @@ std::string effect_text(const ast::Expr& expr) {
 
 }  // namespace
 
-void Evaluator::record_effect(std::string_view effect, Loc loc) {
+void Evaluator::record_effect(std::string_view effect, EffectSite site) {
   TSR_CHECK(!frames_.empty(), "an effect outside a function");
-  frames_.back().effects.emplace(effect, loc);
+  std::vector<EffectSite>& sites = frames_.back().effects[std::string(effect)];
+  bool is_known = std::ranges::any_of(sites, [&](const EffectSite& other) { return other.loc == site.loc; });
+  if (!is_known) sites.push_back(std::move(site));
 }
 
 void Evaluator::record_declared(const Function& function, Loc call) {
@@ -34,9 +37,12 @@ void Evaluator::record_declared(const Function& function, Loc call) {
   for (const ast::Expr* expr : function.def->effects) {
     std::string effect = effect_text(*expr);
     if (effect != "io" && !effect.starts_with("collective(")) continue;
-    CallFrame& frame = frames_.back();
-    bool is_first = frame.effects.emplace(effect, expr->loc).second;
-    if (is_first && call.known()) frame.effect_calls[effect].emplace_back(function.name, call);
+    EffectSite site{expr->loc, expr->loc, {}};
+    if (call.known()) {
+      site.loc = call;
+      site.calls.emplace_back(function.name, call);
+    }
+    record_effect(effect, std::move(site));
   }
 }
 
@@ -59,21 +65,30 @@ void Evaluator::check_effects(const CallFrame& frame) {
     declared.insert(effect);
   }
   if (!function.pure && !function.def->has_effects) return;
-  for (const auto& [effect, place] : frame.effects) {
+  for (const auto& [effect, sites] : frame.effects) {
     if (!function.pure && declared.count(effect)) continue;
     std::string promise = "is declared @pure";
     if (!function.pure) {
       promise = declared.empty() ? "declares no effect"
                                  : fmt::format("declares only {}", fmt::join(declared, ", "));
     }
-    auto builder = report(diag::impure_call, place, effect, function.name, promise);
-    builder.label(function.loc, fmt::format("'{}' is defined here", function.name));
-    auto calls = frame.effect_calls.find(effect);
-    if (calls == frame.effect_calls.end()) continue;
-    for (const auto& [name, call] : calls->second) {
-      if (!call.known() || session_.is_builtin(call)) continue;
-      builder.note(call, fmt::format("in this call of '{}'", name), NoteKind::Call);
+    for (const EffectSite& site : sites) {
+      auto builder = report(diag::impure_call, site.loc, effect, function.name, promise);
+      builder.label(function.loc, fmt::format("'{}' is defined here", function.name));
+      note_origin(builder, effect, site);
     }
+  }
+}
+
+/// From the call that is reported inwards, to where the effect is from.
+void Evaluator::note_origin(DiagnosticEngine::Builder& builder, const std::string& effect, const EffectSite& site) {
+  for (size_t i = site.calls.size(); i-- > 0;) {
+    const auto& [name, call] = site.calls[i];
+    if (call == site.loc || !call.known() || session_.is_builtin(call)) continue;
+    builder.note(call, fmt::format("by way of this call of '{}'", name), NoteKind::Call);
+  }
+  if (site.origin != site.loc && !session_.is_builtin(site.origin)) {
+    builder.note(site.origin, fmt::format("'{}' is from here", effect));
   }
 }
 

@@ -32,6 +32,14 @@ namespace tessera::frontend {
 /// How a block ended.
 enum class Flow : uint8_t { Next, Return };
 
+/// What gives a function an effect: an op, a declaration, or a call of a function that has it.
+struct EffectSite {
+  Loc loc;     ///< in the function's own body
+  Loc origin;  ///< of the op or the declaration
+  /// The calls from there to the origin, the innermost first, with the names of what is called.
+  std::vector<std::pair<std::string, Loc>> calls;
+};
+
 /// A call in progress.
 struct CallFrame {
   std::string_view name;               ///< of the function, or of the module that is made
@@ -42,9 +50,8 @@ struct CallFrame {
   Datum result = Datum::none();
   bool lacks_names = false;            ///< fewer names than values were given a meaning, which is said
   Loc result_loc;                      ///< of the `return` that was reached
-  std::map<std::string, Loc> effects;  ///< found so far, with the first place of each
-  /// The calls that lead to those places, the innermost first, with the names of what is called.
-  std::map<std::string, std::vector<std::pair<std::string, Loc>>> effect_calls;
+  /// Found so far, with the places in the function's own body that have them.
+  std::map<std::string, std::vector<EffectSite>> effects;
 };
 
 /// The statements after a statement, in its block and in those of the function around it.
@@ -274,7 +281,9 @@ class Evaluator {
   /// False, with a diagnostic, when the function is being called already or calls nest too deep.
   bool may_call(const Function& function, Loc loc);
   /// The function in progress does something beside giving its result.
-  void record_effect(std::string_view effect, Loc loc);
+  void record_effect(std::string_view effect, Loc loc) { record_effect(effect, EffectSite{loc, loc, {}}); }
+  /// Each place of the function's body is kept once.
+  void record_effect(std::string_view effect, EffectSite site);
   /// The effects that a function declares and that no op has: its declaration is all that is known of them.
   /// `call` is known where the function has no frame of its own.
   void record_declared(const Function& function, Loc call = {});
@@ -332,6 +341,7 @@ class Evaluator {
   };
   /// Checks what was found against `@pure` and `!{…}`.
   void check_effects(const CallFrame& frame);
+  void note_origin(DiagnosticEngine::Builder& builder, const std::string& effect, const EffectSite& site);
   bool count_step(Loc loc) { return may_spend(1, loc); }
   /// The value, or poison, with a diagnostic, where it nests too deep or has too many parts.
   Datum bounded(Datum value, Loc loc);

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/syntax/ast_walk.h"
@@ -442,7 +443,9 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   record_declared(function);
   check_effects(frames_.back());
   if (EvaluationObserver* observer = session_.observer()) {
-    observer->returned(function, frames_.back().result, frames_.back().effects);
+    std::set<std::string> effects;
+    for (const auto& [effect, sites] : frames_.back().effects) effects.insert(effect);
+    observer->returned(function, frames_.back().result, effects);
   }
   finished_ = std::move(frames_.back());
   frames_.pop_back();
@@ -452,10 +455,11 @@ Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
     valueless_ = &function;  // and no other whose None it returns
   }
   if (!frames_.empty()) {
-    for (const auto& [effect, place] : finished_.effects) {
-      if (!frames_.back().effects.emplace(effect, place).second) continue;
-      auto& calls = frames_.back().effect_calls[effect] = std::move(finished_.effect_calls[effect]);
+    for (const auto& [effect, sites] : finished_.effects) {
+      const EffectSite& first = sites.front();
+      std::vector<std::pair<std::string, Loc>> calls = first.calls;
       calls.emplace_back(finished_.name, finished_.call);
+      record_effect(effect, {finished_.call.known() ? finished_.call : first.origin, first.origin, std::move(calls)});
     }
   }
   return finished_.result;

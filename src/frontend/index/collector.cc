@@ -97,11 +97,11 @@ void IndexCollector::called(const ast::Call& call, const Datum& callee) {
 }
 
 void IndexCollector::returned(const Function& function, const Datum& result,
-                              const std::map<std::string, Loc>& effects) {
+                              const std::set<std::string>& effects) {
   if (!function.def || !wants(function.loc)) return;
   Returned& returned = returned_[place_of(function.loc)];
   returned.loc = function.loc;
-  for (const auto& [effect, place] : effects) returned.effects.insert(effect);
+  returned.effects.insert(effects.begin(), effects.end());
   if (result.is_poison() || returned.results.size() >= options_.values) return;
   ValueFacts facts = facts_of(result);
   auto& known = returned.results;

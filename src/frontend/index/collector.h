@@ -36,7 +36,7 @@ class IndexCollector : public EvaluationObserver {
   void evaluated(const ast::Expr& expr, const Datum& value) override;
   void called(const ast::Call& call, const Datum& callee) override;
   void returned(const Function& function, const Datum& result,
-                const std::map<std::string, Loc>& effects) override;
+                const std::set<std::string>& effects) override;
   void placed(std::string_view device) override { device_ = device; }
 
  private:

@@ -5,7 +5,7 @@
 // A place is reported once for each time it is evaluated: the iterations of an unrolled loop and
 // the calls of a function report it again, with the values they have.
 
-#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -30,9 +30,9 @@ class EvaluationObserver {
   virtual void evaluated(const ast::Expr& /*expr*/, const Datum& /*value*/) {}
   /// The callee and the arguments of a call are evaluated; the callee is about to be run.
   virtual void called(const ast::Call& /*call*/, const Datum& /*callee*/) {}
-  /// A function ended; its effects with the first place of each. The result may be poison.
+  /// A function ended. The result may be poison.
   virtual void returned(const Function& /*function*/, const Datum& /*result*/,
-                        const std::map<std::string, Loc>& /*effects*/) {}
+                        const std::set<std::string>& /*effects*/) {}
   /// The following ops run on this device; empty: on the one that the target says.
   virtual void placed(std::string_view /*device*/) {}
 };

@@ -35,7 +35,7 @@ class Breaking : public frontend::EvaluationObserver {
   void bound(std::string_view, Loc, const frontend::Datum&) override { hear(); }
   void evaluated(const ast::Expr&, const frontend::Datum&) override { hear(); }
   void called(const ast::Call&, const frontend::Datum&) override { hear(); }
-  void returned(const frontend::Function&, const frontend::Datum&, const std::map<std::string, Loc>&) override { hear(); }
+  void returned(const frontend::Function&, const frontend::Datum&, const std::set<std::string>&) override { hear(); }
 
  private:
   void hear() { TSR_CHECK(left_-- != 0, "a bug for a test"); }

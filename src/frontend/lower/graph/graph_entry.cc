@@ -504,7 +504,7 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
   if (!record_numerics(function)) return false;
   Datum result = run_body(function, scope, Loc{});
   std::vector<Attr> found;
-  for (const auto& [effect, place] : finished().effects) found.push_back(context().string(effect));
+  for (const auto& [effect, sites] : finished().effects) found.push_back(context().string(effect));
   if (!found.empty())
     function_->set_node(graph::attr::Func::effects, context().array(std::move(found)));
   result = finish_result(function, signature, std::move(result), scope);
