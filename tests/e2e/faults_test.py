@@ -71,6 +71,7 @@ class Program:
             message = result.stderr.decode()
             assert message.count("error:") == 1 and len(message) < 2000, what
             assert self.output.read_bytes() == before, f"{what}\n the output changed"
+            assert " 0 bytes" not in message, what
             assert call in ("malloc", "mmap") or os.strerror(code) in message, what
         else:
             assert self.output.read_bytes() != before, f"{what}\n no output"
@@ -84,13 +85,11 @@ class Program:
         assert self.failures, self.name
 
     def check_memory(self, begin):
-        """Memory ends once at calls spread evenly over the orders of magnitude; for the compiler also for good, which
-        the C library itself ends a process for that a library has no word in (a thread's destructors are memory)."""
+        """Memory ends once, and for good, at calls spread evenly over the orders of magnitude."""
         end = self.calls("malloc")
         for at in np.geomspace(min(begin, end), end, ALLOCATIONS).astype(int):
             self.fail("malloc", at, 1, errno.ENOMEM)
-            if self.name.startswith("tesserac"):
-                self.fail("malloc", at, 1 << 30, errno.ENOMEM, tidy=False)
+            self.fail("malloc", at, 1 << 30, errno.ENOMEM, tidy=False)
         for at in range(max(begin, end - LAST_ALLOCATIONS), end + 1):
             self.fail("malloc", at, 1, errno.ENOMEM)
 
