@@ -9,13 +9,15 @@ namespace tessera {
 
 namespace {
 
+constexpr std::string_view none = "none";
+
 constexpr Phase phases[] = {
-#define PHASE(Name, cpu, gpu, options, summary) {#Name, options, summary},
+#define PHASE(Name, cpu, gpu, options, summary) {#Name, options, summary, #cpu != none || #gpu != none},
 #include "passes/phases.def"
 #undef PHASE
 };
 
-/// The last pass of each phase, "none" for a phase without passes.
+/// The last pass of each phase, `none` for a phase without passes.
 struct LastPasses {
   std::string_view cpu;
   std::string_view gpu;
@@ -46,7 +48,7 @@ std::optional<std::vector<PassStep>> steps_of_phase(std::string_view name, const
   for (size_t i = 0; i < std::size(phases); ++i) {
     std::string_view last = machine && machine->is_gpu() ? last_passes[i].gpu : last_passes[i].cpu;
     auto end = begin;
-    if (last != "none") {
+    if (last != none) {
       auto is_last = [&](PassId id) { return pass_table[size_t(id)].name == last; };
       end = std::find_if(begin, pipeline.end(), is_last);
       TSR_CHECK(end != pipeline.end(), "a phase ends in a pass that its pipeline does not have");

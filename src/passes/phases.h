@@ -11,6 +11,7 @@ struct Phase {
   std::string_view name;
   std::string_view options;  ///< `name=pass.option`, separated by commas
   std::string_view summary;
+  bool has_passes;           ///< on some machine
 };
 
 /// All phases in the order in which they run.

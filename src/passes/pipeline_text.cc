@@ -45,8 +45,9 @@ void report_empty_phase(std::string_view name, DiagnosticEngine& diagnostics) {
   constexpr std::string_view nothing = "nothing: ";
   for (const Phase& phase : all_phases()) {
     if (phase.name != name) continue;
-    bool is_empty = phase.summary.starts_with(nothing);
-    builder.note({}, is_empty ? std::string(phase.summary.substr(nothing.size())) : "it has no passes for this target");
+    if (phase.summary.starts_with(nothing)) builder.note({}, std::string(phase.summary.substr(nothing.size())));
+    else if (phase.has_passes) builder.note({}, "it has no passes for this target");
+    else builder.note({}, fmt::format("it has no passes of its own, only options of other passes: {}", phase.options));
   }
 }
 

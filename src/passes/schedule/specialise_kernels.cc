@@ -459,7 +459,7 @@ class Specialisation {
     Dim extent = needs.row_extent();
     if (extent) add_rows(kernel, extent, vectors, all);
     if (!vectors.empty()) all.push_back(copy(kernel, vectors));
-    // What combines elements may have no place for longer rows (split_to_fragments).
+    // What combines elements may have no place for longer rows (split_large_tiles).
     if (extent && !vectors.empty() && needs.combines()) add_spare_rows(kernel, extent, all);
     all.push_back(kernel);
   }

@@ -6,7 +6,7 @@
 //     f32 has more than twice the digits of f16 and bf16, so that rounding twice is rounding once.
 //
 // What the machine has stays: min and max of f32 that pass NaN on, shifts by any amount; and the functions of f32 that
-// decay are made of its approximate ones (passes ask the facts of the machine, core/machine.h).
+// decay are made of its approximate ones (passes ask the facts of the machine, ir/numbers/machine.h).
 //
 // What is left on any machine: of f32 and f64 neg abs sqrt floor ceil round trunc add sub mul div fma and comparisons;
 // of integers neg abs not add sub mul min max and or xor and comparisons, and div and shifts whose second operands are

@@ -4,7 +4,7 @@
 // All figures come from the bundle: work, resources and grids from reflection.json, steps and live
 // ranges from the plans. They are numbers where the sizes of an entry's dims are given, else
 // expressions. Times are a roofline's: the time to move the bytes or to do the operations at the
-// peak figures of a typical machine (ir/numbers/machine.h), whichever is longer.
+// peak figures of a typical machine (ir/numbers/peak_figures.h), whichever is longer.
 
 #include <cstdint>
 #include <map>
