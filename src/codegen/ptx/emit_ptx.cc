@@ -40,7 +40,6 @@ std::string parameters(Op* func) {
 /// The number of registers of a thread beyond which higher occupancy gains less than fewer
 /// instructions, and the registers needed besides values live across blocks.
 constexpr int64_t enough_registers = 64, registers_within_block = 20;
-constexpr int64_t most_blocks = 32;
 
 /// The most registers of a thread where roles take registers from each other, else 0.
 int64_t reallocated_registers(Op* func) {
@@ -67,7 +66,7 @@ int64_t blocks_together(Op* func, int64_t needed, const Machine& machine) {
   int64_t blocks = machine.gpu.registers / (func->required(Func::threads) * each);
   int64_t shared = func->attr(Func::shared).value_or(0);
   if (shared > 0) blocks = std::min(blocks, machine.gpu.shared_per_block / shared);
-  return std::clamp<int64_t>(blocks, 1, most_blocks);
+  return std::clamp<int64_t>(blocks, 1, machine.gpu.blocks);
 }
 
 /// The bounds of the launch. Without a bound on registers the assembler does not know how many a

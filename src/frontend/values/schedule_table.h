@@ -55,6 +55,8 @@ class ScheduleTable {
 
   const std::string& target() const { return target_; }
   const std::map<std::string, std::vector<ScheduleRow>>& kernels() const { return kernels_; }
+  /// Takes the rows of a base for kernels that have none here.
+  void inherit(const ScheduleTable& base) { kernels_.insert(base.kernels_.begin(), base.kernels_.end()); }
   /// A row that may decide, with what must hold of the sizes then; the row is null for no schedule.
   struct Choice {
     const ScheduleRow* row;

@@ -26,9 +26,17 @@ const Machine machines[] = {
     {"cpu:x86-64-v4-bf16", "x86-64-v4", "-prefer-256-bit,+avx512bf16", 64, 32, true, true, true},
     {"cpu:x86-64-v4-amx", "x86-64-v4", "-prefer-256-bit,+avx512bf16,+amx-tile,+amx-bf16", 64, 32, true, true, true,
      true},
-    cuda({.ptx_target = "sm_80", .sm = 80, .shared_per_block = 166912}),
-    cuda({.ptx_target = "sm_90a", .sm = 90, .shared_per_block = 232448, .has_wgmma = true, .has_tma = true,
-          .has_clusters = true, .has_register_reallocation = true, .has_stmatrix = true}),
+    cuda({.ptx_target = "sm_80", .shared = 167936, .shared_per_block = 166912,
+          .peaks = {.of = "an A100 SXM", .f64 = 9700, .f32 = 19500, .dot_f64 = 9700, .dot_f32 = 19500,
+                    .dot_16 = 312000, .dot_8 = 624000, .bandwidth = 2039}}),
+    cuda({.ptx_target = "sm_89", .threads = 1536, .blocks = 24, .shared = 102400, .shared_per_block = 101376,
+          .peaks = {.of = "an L40S", .f64 = 1430, .f32 = 91600, .dot_f64 = 1430, .dot_f32 = 91600,
+                    .dot_16 = 362000, .dot_8 = 733000, .bandwidth = 864},
+          .schedules_of = "cuda:sm_80"}),
+    cuda({.ptx_target = "sm_90a", .shared = 233472, .shared_per_block = 232448, .has_wgmma = true,
+          .has_tma = true, .has_clusters = true, .has_register_reallocation = true, .has_stmatrix = true,
+          .peaks = {.of = "an H100 SXM", .f64 = 33500, .f32 = 66900, .dot_f64 = 33500, .dot_f32 = 66900,
+                    .dot_16 = 989400, .dot_8 = 1978900, .bandwidth = 3350}}),
 };
 
 }  // namespace

@@ -6,24 +6,45 @@
 #include <string_view>
 #include <vector>
 
+#include "ir/numbers/dtype.h"
+
 namespace tessera {
 
 enum class MachineKind : uint8_t { Cpu, Cuda };
 
+/// Peak figures of a typical machine of a target, from data sheets: of a CPU, one core and its share of memory.
+struct PeakFigures {
+  std::string_view of;      ///< whose figures they are
+  double f64 = 0;           ///< GFLOP/s outside of matrix units
+  double f32 = 0;
+  double dot_f64 = 0;  ///< GFLOP/s of dots, by dtype of the factors
+  double dot_f32 = 0;
+  double dot_16 = 0;   ///< bf16 and f16
+  double dot_8 = 0;    ///< f8 and integers of 8 bits
+  double bandwidth = 0;     ///< GB/s of memory
+
+  /// GFLOP/s of dots of factors of a dtype.
+  double dot(DType dtype) const;
+};
+
 /// What a GPU has. Sizes of memory are in bytes.
 struct GpuFacts {
   std::string ptx_target;              ///< as PTX names it: sm_90a
-  unsigned sm = 0;                     ///< 90 for compute capability 9.0
   unsigned warp_size = 32;
   unsigned registers = 65536;          ///< 32-bit registers of a multiprocessor
   unsigned registers_per_thread = 255;
   unsigned threads_per_block = 1024;
+  unsigned threads = 2048;             ///< that a multiprocessor runs at a time
+  unsigned blocks = 32;                ///< likewise
+  unsigned shared = 0;                 ///< memory that the blocks of a multiprocessor share
   unsigned shared_per_block = 0;       ///< the most that a block may ask for
   bool has_wgmma = false;              ///< MMAs of warpgroups, from descriptors of shared memory
   bool has_tma = false;                ///< bulk copies by tensor maps, counted at mbarriers
   bool has_clusters = false;
   bool has_register_reallocation = false;
   bool has_stmatrix = false;
+  PeakFigures peaks{};
+  std::string schedules_of = {};       ///< the target whose schedules serve kernels that its own table lacks
 };
 
 struct Machine {

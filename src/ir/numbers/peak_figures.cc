@@ -1,7 +1,5 @@
 #include "ir/numbers/peak_figures.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace tessera {
@@ -16,19 +14,8 @@ PeakFigures figures_of_core(const Machine& machine) {
   double dot_16 = machine.has_bf16_tiles   ? tile_dots * ghz
                        : machine.has_bf16_pairs ? pair_dots * ghz
                                                 : f32;
-  return {.of = fmt::format("one core at {} GHz", ghz), .f64 = f32 / 2, .f32 = f32, .dot_f64 = f32 / 2,
+  return {.of = "one core at 2.6 GHz", .f64 = f32 / 2, .f32 = f32, .dot_f64 = f32 / 2,
           .dot_f32 = f32, .dot_16 = dot_16, .dot_8 = f32, .bandwidth = bandwidth};
-}
-
-/// The resources that a multiprocessor shares among blocks.
-struct Multiprocessor {
-  int64_t shared;          ///< bytes
-  int64_t threads = 2048;
-  int64_t blocks = 32;
-};
-
-Multiprocessor multiprocessor_of(const Machine& machine) {
-  return {.shared = machine.gpu.sm >= 90 || machine.gpu.has_tma ? 233472 : 167936};
 }
 
 }  // namespace
@@ -43,17 +30,11 @@ double PeakFigures::dot(DType dtype) const {
 }
 
 PeakFigures peak_figures(const Machine& machine) {
-  if (!machine.is_gpu()) return figures_of_core(machine);
-  if (machine.gpu.has_tma) {
-    return {.of = "an H100 SXM", .f64 = 33500, .f32 = 66900, .dot_f64 = 33500, .dot_f32 = 66900,
-            .dot_16 = 989400, .dot_8 = 1978900, .bandwidth = 3350};
-  }
-  return {.of = "an A100 SXM", .f64 = 9700, .f32 = 19500, .dot_f64 = 9700, .dot_f32 = 19500,
-          .dot_16 = 312000, .dot_8 = 624000, .bandwidth = 2039};
+  return machine.is_gpu() ? machine.gpu.peaks : figures_of_core(machine);
 }
 
 int64_t resident_threads(const Machine& machine) {
-  return multiprocessor_of(machine).threads;
+  return machine.gpu.threads;
 }
 
 int64_t resident_blocks(const Machine& machine, int64_t threads, int64_t registers, int64_t shared_bytes) {
@@ -61,14 +42,13 @@ int64_t resident_blocks(const Machine& machine, int64_t threads, int64_t registe
   constexpr int64_t reserved_shared = 1024;  // of each block
   constexpr int64_t shared_unit = 128;
   if (threads <= 0) return 0;
-  Multiprocessor has = multiprocessor_of(machine);
-  int64_t blocks = std::min(has.blocks, has.threads / threads);
+  int64_t blocks = std::min<int64_t>(machine.gpu.blocks, machine.gpu.threads / threads);
   if (registers > 0) {
     int64_t each = (registers + register_unit - 1) / register_unit * register_unit;
     blocks = std::min<int64_t>(blocks, machine.gpu.registers / (each * threads));
   }
   int64_t shared = (shared_bytes + shared_unit - 1) / shared_unit * shared_unit + reserved_shared;
-  return std::min(blocks, has.shared / shared);
+  return std::min(blocks, machine.gpu.shared / shared);
 }
 
 }  // namespace tessera

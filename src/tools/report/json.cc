@@ -112,7 +112,7 @@ Json entry_json(const EntryFacts& entry, const Machine& machine, const Options& 
 }
 
 Json figures_json(const PeakFigures& peak) {
-  return {{"of", peak.of},
+  return {{"of", std::string(peak.of)},
           {"f32_gflops", peak.f32},
           {"f64_gflops", peak.f64},
           {"dot_gflops",

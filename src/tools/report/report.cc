@@ -158,7 +158,7 @@ format::Result<T> with_facts(std::string_view bytes, const Options& options, Use
 /// The work of all launches of a call.
 std::optional<EntryWork> sum_of(const EntryFacts& entry, const Machine& machine) {
   PeakFigures peak = peak_figures(machine);
-  EntryWork sum{.machine = peak.of};
+  EntryWork sum{.machine = std::string(peak.of)};
   for (const LaunchFacts& launch : entry.launches) {
     bool is_known = launch.times && launch.cost && launch.cost->flops && !launch.kernel->work.at_most;
     if (!is_known) return std::nullopt;

@@ -107,6 +107,6 @@ std::vector<GpuCase> kernel_cases();
 /// The cases whose names begin with one of these.
 std::vector<const GpuCase*> cases_named(std::initializer_list<std::string_view> prefixes);
 /// All targets that are GPUs.
-inline constexpr std::string_view gpu_machines[] = {"cuda:sm_80", "cuda:sm_90a"};
+inline constexpr std::string_view gpu_machines[] = {"cuda:sm_80", "cuda:sm_89", "cuda:sm_90a"};
 
 }  // namespace tessera::test

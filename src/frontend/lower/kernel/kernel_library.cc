@@ -91,6 +91,10 @@ const ScheduleTable* SourceKernels::table(const std::string& machine) {
       auto read = ScheduleTable::read(session_.context(), path, *text, session_.diagnostics());
       if (read) it->second = std::move(*read);
     }
+    // References into a map stay when it grows.
+    const ScheduleTable* base = found->gpu.schedules_of.empty() ? nullptr : table(found->gpu.schedules_of);
+    if (base && it->second) it->second->inherit(*base);
+    if (base && !it->second) it->second = *base;
   }
   return it->second ? &*it->second : nullptr;
 }
