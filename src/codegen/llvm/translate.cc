@@ -126,7 +126,9 @@ class FunctionTranslator {
       case ElementwiseClass::Convert: return cast(op);
       case ElementwiseClass::Compare: return compare(op, dtype);
       case ElementwiseClass::Choose: return builder_.CreateSelect(in(op, 0), in(op, 1), in(op, 2));
-      default: break;
+      case ElementwiseClass::Arithmetic:
+      case ElementwiseClass::Real:
+      case ElementwiseClass::Logical: break;
     }
     if (is_native_float(dtype)) return float_op(op);
     if (is_float(dtype)) not_legal(op);

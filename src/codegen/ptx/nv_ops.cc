@@ -159,7 +159,8 @@ void Emitter::emit_mbarrier(Op* op) {
           "mbarrier.arrive.shared::{}.b64 _, {}",
           op->attr(attr::MbarrierArrive::remote) || is_remote(op->operand(0)) ? "cluster" : "cta",
           bar);
-    default: break;
+    case OpKind::MbarrierWait: break;
+    default: not_legal(op);
   }
   // try_wait sleeps for a while by itself; the loop asks again. Its predicate lives in a scope of its own.
   std::string_view test = machine_.gpu.has_tma ? "try_wait" : "test_wait";

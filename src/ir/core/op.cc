@@ -42,8 +42,12 @@ Op* Op::parent() const { return block_ && block_->region() ? block_->region()->p
 
 namespace {
 
-/// By its row, or as it calls what prints.
-bool has_effect(const Op* op) { return op->info().effects != 0 || op->attr(common::Call::prints); }
+/// By its row, as it calls what prints, or as it has barriers: where threads share a tile, those that exchange its
+/// elements wait for each other.
+bool has_effect(const Op* op) {
+  bool waits = op->info().has(Exchanges) && !op->operand(0)->type()->layout.empty();
+  return waits || op->info().effects != 0 || op->attr(common::Call::prints);
+}
 
 }  // namespace
 

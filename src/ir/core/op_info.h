@@ -54,6 +54,7 @@ enum Trait : uint32_t {
   Function = 1 << 3,     ///< top-level symbol; its region's arguments are its parameters
   SameType = 1 << 4,     ///< all operands and results have one type (policies aside)
   Elementwise = 1 << 5,  ///< acts on each element alone
+  Exchanges = 1 << 6,    ///< of a tile with a layout, threads exchange elements, which is an effect
 };
 
 /// What an op does besides computing its results.

@@ -4,6 +4,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/tile/build.h"
+#include "support/check.h"
 
 namespace tessera {
 
@@ -123,8 +124,16 @@ class Linking {
         return;
       case OpKind::Yield:
         return yielded();
+      case OpKind::Slice:  // of other extents
+      case OpKind::PairRows:
+      case OpKind::DotPairs:
+        return;
       default:
-        return;  // all others make their tiles from memory, scalars or nothing
+        // All others make their tiles from memory, scalars or nothing.
+        if (!op_->result_count() || !op_->result(0)->type()->is(TypeKind::Tile)) return;
+        for (unsigned i = 0; i < op_->operand_count(); ++i) {
+          TSR_CHECK(!type_of(i)->is(TypeKind::Tile), "no relation of axes for " + std::string(op_->name()));
+        }
     }
   }
 

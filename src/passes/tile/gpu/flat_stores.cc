@@ -89,7 +89,8 @@ class FlatStore {
       open.pop_back();
       bool used = false;
       for (unsigned i = 0; i < op->result_count(); ++i) used |= !op->result(i)->unused();
-      if (used || (!op->is_pure() && !op->is(tile::info(OpKind::Load)))) continue;
+      bool may_go = op->is_pure() || op->info().has(Exchanges) || op->is(tile::info(OpKind::Load));
+      if (used || !may_go) continue;
       for (unsigned i = 0; i < op->operand_count(); ++i) add(op->operand(i));
       op->erase();
     }
