@@ -8,6 +8,8 @@ import pathlib
 import re
 import sys
 
+import elementwise_rows
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LEVELS = {
     "graph": ("gir.", "Graph level"),
@@ -115,13 +117,10 @@ def page(level):
 
 
 def elementwise_page():
-    text = (ROOT / "src/ir/numbers/elementwise.def").read_text()
-    head = text.split("\n\n")[0]
-    out = ["# Elementwise ops", "", READERS, "", "```", *(line[3:] for line in head.splitlines()), "```", "",
+    out = ["# Elementwise ops", "", READERS, "", "```", *(line[3:] for line in elementwise_rows.head().splitlines()), "```", "",
            "| op | operands | class | meaning |", "| --- | --- | --- | --- |"]
-    for comment, body in rows(text, "ELEMENTWISE"):
-        name, operands, cls, _ = split_top(body)
-        out.append(f"| `{snake(name)}` | {operands} | {cls} | {comment.replace('|', chr(92) + '|')} |")
+    for row in elementwise_rows.rows():
+        out.append(f"| `{row.op}` | {row.operands} | {row.cls} | {row.meaning.replace('|', chr(92) + '|')} |")
     rows_of_levels = (ROOT / "src/ir/numbers/elementwise_ops.inc").read_text()
     meanings = re.findall(r"^// (.*)\n#define ELEMENTWISE_ATTRIBUTES_(\w+) ATTR_OPT\((\w+), (\w+)\)", rows_of_levels, re.M)
     out += ["", *(f"Ops of class {cls} have an attribute `{name}` ({kind}, optional): {meaning}."

@@ -10,6 +10,8 @@ import pathlib
 import re
 import sys
 
+import elementwise_rows
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FACTS = ("shapes", "dtypes", "numerics", "becomes")
 DTYPES = {"Arithmetic": "numbers", "Real": "floats", "Logical": "integers, bool", "Compare": "any", "Choose": "any",
@@ -37,17 +39,6 @@ def split_facts(comment):
     return " ".join(text), facts
 
 
-def elementwise():
-    """By name of the kind: class and meaning."""
-    lines = (ROOT / "src/ir/numbers/elementwise.def").read_text().splitlines()
-    table = {}
-    for i, line in enumerate(lines):
-        match = re.match(r"ELEMENTWISE\((\w+), \d, (\w+)", line)
-        if match:
-            table[match.group(1)] = (match.group(2), " ".join(comment_of(lines, i)))
-    return table
-
-
 def error_bounds(title):
     """By function: the bound in the table of docs/numerics.md under that heading."""
     section = re.split(r"\n##+ ", (ROOT / "docs/numerics.md").read_text().split(f"## {title}\n")[1])[0]
@@ -71,21 +62,14 @@ def with_names(meaning, signature):
     return re.sub(r"\b[abc]\b", lambda match: names[match.group()], meaning)
 
 
-def without_f64():
-    """The kinds that no target has code for in f64."""
-    text = (ROOT / "src/frontend/evaluate/dtype_values.cc").read_text().split("bool is_without_code")[1]
-    return set(re.findall(r"case ElementwiseKind::(\w+)", text))
-
-
-def elementwise_rows(found):
-    kinds, narrow = elementwise(), without_f64()
-    cpu, gpu = error_bounds("Functions on CPUs"), error_bounds("Functions on GPUs")
+def elementwise_table():
+    two_operands = {name: f"{bound}, {bound}" for name, bound in error_bounds("Functions on CPUs").items()}
     out = ["| function | dtypes | meaning | error bound in f32 (units in the last place): CPU, GPU |", "| --- | --- | --- | --- |"]
-    for kind, name, signature in found:
-        cls, meaning = kinds[kind]
-        bound = "exact" if name not in cpu else f"{cpu[name]}, {gpu.get(name, cpu[name])}"
-        dtypes = DTYPES[cls] + (" except f64" if kind in narrow else "")
-        out.append(f"| `{name}({signature})` | {dtypes} | {cell(with_names(meaning, signature))} | {bound} |")
+    for row in elementwise_rows.functions():
+        bound = f"{row.bounds[0]}, {row.bounds[2]}" if row.bounds else two_operands.get(row.name, "exact")
+        dtypes = DTYPES[row.cls] + ("" if row.has_f64 else " except f64")
+        meaning = with_names(row.meaning, row.written.split("(")[1])
+        out.append(f"| `{row.written}` | {dtypes} | {cell(meaning)} | {bound} |")
     return out
 
 
@@ -95,22 +79,22 @@ def entry(names, text, facts):
     return out + [""]
 
 
-ROW = re.compile(r'^(ELEMENTWISE_)?BUILTIN\((\w+), "(\w+)",\s+"([^"]*)"\)|^// ## (.*)$', re.M)
+ROW = re.compile(r'^BUILTIN\(\w+, "(\w+)",\s+"([^"]*)"\)|^#include ".*/(elementwise)_builtins.inc"|^// ## (.*)$', re.M)
 
 
 def read_table(path):
-    """What a table of functions says, in order: ("title", text), ("simple", (kind, name, signature)) for rows of
-    elementwise functions, and ("entry", [signatures, text, facts]) for others, rows without a comment with those before.
+    """What a table of functions says, in order: ("title", text), ("elementwise", None) where the elementwise
+    functions are, and ("entry", [signatures, text, facts]) for others, rows without a comment with those before.
     """
     source = (ROOT / path).read_text()
     lines = source.splitlines()
     out, current = [], None
     for match in ROW.finditer(source):
-        special, kind, name, signature, title = match.groups()
+        name, signature, special, title = match.groups()
         if title:
             out.append(("title", title))
         elif special:
-            out.append(("simple", (kind, name, signature)))
+            out.append(("elementwise", None))
         else:
             at = source.count("\n", 0, match.start())
             comment = comment_of(lines, at)
@@ -128,7 +112,7 @@ def table_page():
     found = read_table("src/frontend/values/builtins.def")
     page = ["## Elementwise functions", "", "Operands broadcast. The Graph IR has an op `gir.<name>` for each function, "
             "and the lower levels have one, too.", ""]
-    page += elementwise_rows([row for what, row in found if what == "simple"])
+    page += elementwise_table()
     page += ["", "## Functions of the language", ""]
     for what, row in found:
         if what == "entry":
@@ -138,8 +122,7 @@ def table_page():
 
 def tile_functions():
     """The functions that kernels take from the language, and from the library those that only combine elements."""
-    found = read_table("src/frontend/values/builtins.def")
-    names = [row[1] for what, row in found if what == "simple"]
+    names = [row.name for row in elementwise_rows.functions()]
     hooks = (ROOT / "src/frontend/lower/kernel/kernel_intrinsics.cc").read_text().split("KernelBuilder::call_common")[1]
     kinds = re.findall(r"case BuiltinId::(\w+)", hooks.split("default:")[0])
     rows = re.findall(r'^BUILTIN\((\w+), "(\w+)"', (ROOT / "src/frontend/values/builtins.def").read_text(), re.M)
@@ -167,17 +150,12 @@ def tile_page():
             "| `+ - * / // % **`, `& \\| ^ ~ << >>`, comparisons | of each element; shapes broadcast |",
             "| `@` | `tile.dot` |", "| `x[:, None]` | adds an axis |", "",
             "`tools/gen_ops_docs.py` writes this page from `src/frontend/values/tile_builtins.def`.", ""]
-    rows = []
-    for what, row in read_table("src/frontend/values/tile_builtins.def") + [("title", None)]:
-        if what == "simple":
-            rows.append(row)
-            continue
-        if rows:
-            page += elementwise_rows(rows) + [""]
-            rows = []
-        if what == "entry":
+    for what, row in read_table("src/frontend/values/tile_builtins.def"):
+        if what == "elementwise":
+            page += elementwise_table() + [""]
+        elif what == "entry":
             page += entry(*row)
-        elif row:
+        else:
             page += ["## " + row, ""]
     return page + tile_functions_part()
 

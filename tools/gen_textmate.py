@@ -12,6 +12,8 @@ import pathlib
 import re
 import sys
 
+import elementwise_rows
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SYNTAXES = ROOT / "editors/vscode/syntaxes"
 NOTE = "Made by tools/gen_textmate.py of tessera.tmLanguage.in.json and the compiler's tables; edit those."
@@ -123,7 +125,8 @@ def type_lists():
 
 
 def function_names(path):
-    return [row[1] for macro in ("BUILTIN", "ELEMENTWISE_BUILTIN") for row in rows(path, macro)]
+    elementwise = elementwise_rows.functions() if "elementwise_builtins.inc" in source(path) else []
+    return [row.name for row in elementwise] + [row[1] for row in rows(path, "BUILTIN")]
 
 
 def other_lists():

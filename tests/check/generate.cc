@@ -269,7 +269,7 @@ class ModelGenerator : public PracticalForms {
     static constexpr const char* of_floats[] = {
         "exp({0})", "exp2({0})", "expm1({0})", "log(abs({0}) + 0.5)", "log2({0})", "log1p(abs({0}))",
         "sqrt(abs({0}))", "rsqrt({0} * {0} + 1.0)", "reciprocal({0})", "tanh({0})", "sigmoid({0})",
-        "erf({0})", "gelu({0})", "silu({0})", "relu({0})", "abs({0})", "sign({0})", "floor({0})",
+        "erf({0})", "erfinv({0})", "erfinv(tanh({0}))", "gelu({0})", "silu({0})", "relu({0})", "abs({0})", "sign({0})", "floor({0})",
         "ceil({0})", "round({0})", "trunc({0})", "(-{0})", "({0} ** 2)", "({0} ** 3)", "log({0})", "sqrt({0})",
         "rsqrt({0})"};
     static constexpr const char* of_f32[] = {"sin({0})", "cos({0})"};

@@ -89,7 +89,7 @@ class KernelGenerator : public KernelParts {
   }
 
   void unary() {
-    static constexpr const char* of_floats[] = {"exp", "exp2", "tanh", "sigmoid", "relu", "abs", "silu", "gelu", "erf",
+    static constexpr const char* of_floats[] = {"exp", "exp2", "tanh", "sigmoid", "relu", "abs", "silu", "gelu", "erf", "erfinv",
                                                 "floor", "ceil", "rsqrt", "sqrt", "log", "reciprocal", "expm1", "log1p", "log2"};
     int a = any_tile();
     if (a < 0 || type(a).dtype == DType::Bool) return;

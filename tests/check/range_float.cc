@@ -36,6 +36,7 @@ std::optional<Function> function_of(Kind kind) {
     case Kind::Silu: return Function{2.5, 2.5};
     case Kind::Gelu: return Function{2.5, 2.5};
     case Kind::Erf: return Function{2, 1.5, -1, 1};
+    case Kind::Erfinv: return Function{3.5, 4};
     case Kind::Sin: return Function{0.51, 1, -1, 1};
     case Kind::Cos: return Function{0.51, 1, -1, 1};
     case Kind::Pow: return Function{0.51, 1};
@@ -120,9 +121,10 @@ Range approximate(Kind kind, const Function& function, DType dtype, const Range&
   return result;
 }
 
-/// Cuts a range down to what is not NaN, for functions that are defined from `least` on.
-Range within_domain(const Range& x, double least) {
+/// Cuts a range down to what is not NaN, for functions that are defined from `least` to `most`.
+Range within_domain(const Range& x, double least, double most = infinity) {
   Range cut = x;
+  if (cut.high.f > most) cut.nan = true, cut.high.f = std::min(cut.high.f, most);
   if (cut.low.f < least) cut.nan = true, cut.low.f = std::max(cut.low.f, least);
   return cut;
 }
@@ -163,6 +165,7 @@ Range unary(Kind kind, DType dtype, const Range& x) {
   Range cut = x;
   if (kind == Kind::Log || kind == Kind::Log2 || kind == Kind::Sqrt) cut = within_domain(x, -0.0);
   if (kind == Kind::Log1p) cut = within_domain(x, -1);
+  if (kind == Kind::Erfinv) cut = within_domain(x, -1, 1);
   if (!has_numbers(dtype, cut)) return point_range(dtype, {.f = std::nan("")});
   if (auto function = function_of(kind)) return approximate(kind, *function, dtype, cut);
   return at_ends(kind, dtype, dtype, cut);

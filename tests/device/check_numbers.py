@@ -15,7 +15,7 @@ import number_graph
 # Units in the last place between the two machines: the sum of both bounds in docs/numerics.md. Where a function of a
 # narrow dtype is that of f32 rounded, one unit.
 F32_BOUNDS = {"exp": 4, "exp2": 4, "expm1": 3, "log": 2, "log2": 2, "log1p": 2, "tanh": 6, "sigmoid": 7, "silu": 8,
-              "gelu": 8, "erf": 4, "sin": 2, "cos": 2}
+              "gelu": 8, "erf": 4, "erfinv": 7, "sin": 2, "cos": 2}
 COUNT = 1 << 20
 EDGES = {8: [0, 1, 0x7F, 0x80, 0x81, 0xFF, 0x7E, 0x7C, 0xFC], 16: [0, 1, 0x7FFF, 0x8000, 0x8001, 0xFFFF, 0x7C00, 0xFC00,
          0x7F80, 0xFF80, 0x3F80, 0x3C00, 0x4000, 0x0080, 0x007F, 0x0400, 0x7BFF, 0x7F7F],

@@ -14,6 +14,9 @@ import tempfile
 import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import elementwise_rows  # noqa: E402
+
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "use": "href",
           "image": "href"}
 # An address of another host, or of the root of this one, in a style sheet.
@@ -79,15 +82,15 @@ def rows_of_ops():
             r'#define OP_PREFIX "([^"]*)"\n#include "([^"]*)"', text)]
         for start, table in families:
             yield from (start + snake(name) for name in re.findall(r"^OP\((\w+),", table, re.M))
-    elementwise = (ROOT / "src/ir/numbers/elementwise.def").read_text()
-    yield from (snake(name) for name in re.findall(r"^ELEMENTWISE\((\w+),", elementwise, re.M))
+    yield from (row.op for row in elementwise_rows.rows())
 
 
 def rows():
     """(page, title, signature or None) of each function, op and diagnostic."""
     for group, prefix, table in (("functions", "", "src/frontend/values/builtins.def"),
                                  ("tile", "tile.", "src/frontend/values/tile_builtins.def")):
-        found = re.findall(r'^(?:ELEMENTWISE_)?BUILTIN\(\w+, "(\w+)",\s*"([^"]*)"\)', (ROOT / table).read_text(), re.M)
+        found = re.findall(r'^BUILTIN\(\w+, "(\w+)",\s*"([^"]*)"\)', (ROOT / table).read_text(), re.M)
+        found += [(row.name, row.written.split("(")[1][:-1]) for row in elementwise_rows.functions()]
         yield from ((f"reference/{group}/{name}", prefix + name, f"{prefix}{name}({text})") for name, text in found)
     exports = re.findall(r"^from tessera\.(\w+) import (?:([^(\n]+)|\(([^)]*)\))",
                          (ROOT / "stdlib/nn.tsr").read_text(), re.M)

@@ -48,7 +48,8 @@ def references(torch):
         return logistic(x, 2 * math.sqrt(2 / math.pi) * (inner + 0.044715 * inner ** 3), x)
 
     return {"exp": torch.exp, "exp2": torch.exp2, "expm1": torch.expm1, "log": torch.log, "log2": torch.log2,
-            "log1p": torch.log1p, "tanh": torch.tanh, "erf": torch.erf, "gelu": gelu,
+            "log1p": torch.log1p, "tanh": torch.tanh, "erf": torch.erf, "erfinv": torch.erfinv,
+            "gelu": gelu,
             "sigmoid": lambda x: logistic(x, x, torch.ones_like(x)), "silu": lambda x: logistic(x, x, x)}
 
 

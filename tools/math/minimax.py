@@ -9,6 +9,7 @@ multiplied by a power of the small argument before it is added to a sum, so that
 Usage: tools/math/minimax.py > src/passes/target/math/coefficients.inc   (needs python3-mpmath; some minutes)
 """
 
+import functools
 import sys
 
 from mpmath import mp, mpf
@@ -137,6 +138,25 @@ def error_function(suffix, bits, small, large, end):
          fit(lambda x: -mp.log(mp.erfc(x + 2)), lambda x: mp.erfc(x + 2), large, -1, end - 2, bits))
 
 
+@functools.cache
+def inverse_ratio(w):
+    """erfinv(x) / x where w = -log(1 - x^2)."""
+    x = mp.sqrt(-mp.expm1(-w))
+    return mp.erfinv(x) / x if x else mp.sqrt(mp.pi) / 2
+
+
+def inverse_error_function(suffix, bits, degree, end, tails):
+    """Up to w = end by w, from there on by sqrt(w), a polynomial for each of the tails (low, high, degree)."""
+    emit(f"erfinv_{suffix}", f"erfinv(x) / x = P(w), w = -log(1 - x^2) <= {end}, relative",
+         fit(inverse_ratio, lambda w: 1 / inverse_ratio(w), degree, 0, end, bits))
+    for number, (low, high, tail_degree) in enumerate(tails):
+        center = (mpf(low) + high) / 2
+        emit(f"erfinv_tail{number}_{suffix}",
+             f"erfinv(x) / x = P(sqrt(w) - {float(center)}), {low} <= sqrt(w) <= {high}, relative",
+             fit(lambda t: inverse_ratio((t + center) ** 2), lambda t: 1 / inverse_ratio((t + center) ** 2), tail_degree,
+                 low - center, high - center, bits))
+
+
 def main():
     print("// Written by tools/math/minimax.py, which says how. Polynomials are listed from the lowest power up.")
     exponentials("f32", 24, 5, 6)
@@ -146,6 +166,8 @@ def main():
     circular("f64", 53, 6)
     error_function("f32", 24, 7, 8, 4)
     error_function("f64", 53, 14, 22, 6)
+    inverse_error_function("f32", 24, 8, mpf(4), [(mpf("1.9375"), mpf("4.0625"), 9)])
+    inverse_error_function("f64", 53, 22, mpf("6.25"), [(mpf("2.5"), mpf(4), 18), (mpf(4), mpf("6.125"), 17)])
     print("// Constants in two parts; the leading one of ln2_exact has zeros enough that its product with an exponent is exact.")
     for suffix, bits, exact in (("f32", 24, 15), ("f64", 53, 41)):
         split(f"ln2_{suffix}", mp.log(2), bits, bits)

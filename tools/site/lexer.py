@@ -1,11 +1,15 @@
 """Colours for the languages of the pages: Tessera's sources, which also serves for Python, and texts of IR."""
 import pathlib
 import re
+import sys
 
 from pygments.lexer import RegexLexer, words
 from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation, String, Text
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import elementwise_rows  # noqa: E402
+
 CONSTANTS = ("True", "False", "None")
 DECLARATORS = ("const", "dim", "param", "module", "where", "class", "try", "except", "raise", "yield", "assert", "on")
 
@@ -24,7 +28,8 @@ def dtypes():
 
 def functions():
     table = (ROOT / "src/frontend/values/builtins.def").read_text()
-    return tuple(sorted(set(re.findall(r'^(?:ELEMENTWISE_)?BUILTIN\(\w+, "(\w+)"', table, re.M)) | {"range", "len"}))
+    elementwise = {row.name for row in elementwise_rows.functions()}
+    return tuple(sorted(elementwise | set(re.findall(r'^BUILTIN\(\w+, "(\w+)"', table, re.M)) | {"range", "len"}))
 
 
 class TesseraLexer(RegexLexer):

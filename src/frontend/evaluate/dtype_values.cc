@@ -51,15 +51,4 @@ bool check_memory(Evaluator& evaluator, DType dtype, Loc loc, std::string_view w
   return false;
 }
 
-bool is_without_code(ElementwiseKind kind, DType dtype) {
-  if (dtype != DType::F64) return false;
-  switch (kind) {
-    case ElementwiseKind::Sin:
-    case ElementwiseKind::Cos:
-    case ElementwiseKind::Pow:
-    case ElementwiseKind::Mod: return true;
-    default: return false;
-  }
-}
-
 }  // namespace tessera::frontend

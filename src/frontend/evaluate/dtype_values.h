@@ -33,7 +33,4 @@ DType wide_enough(DType a, DType b);
 /// Reports a dtype that tensors in memory cannot have, i4; `what` has it, such as "parameter 'x'".
 bool check_memory(Evaluator& evaluator, DType dtype, Loc loc, std::string_view what);
 
-/// Whether an op that accepts the dtype has no code in it on any target.
-bool is_without_code(ElementwiseKind kind, DType dtype);
-
 }  // namespace tessera::frontend

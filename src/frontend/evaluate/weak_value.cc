@@ -57,7 +57,7 @@ class Widening {
     Type type = builder_.context().with_dtype(value->type(), DType::F64);
     if (!is_remade(value)) return builder_.value(cast_, {{value}}, type);
     const Op* op = value->def();
-    if (ElementwiseKind kind = op->info().elementwise; is_without_code(kind, DType::F64)) {
+    if (ElementwiseKind kind = op->info().elementwise; !has_code(kind, DType::F64)) {
       evaluator_.report(diag::unsupported_construct, loc_, fmt::format("'{}' of f64", operator_text(kind)))
           .help("it is computed in f32: cast(x, f32)");
     }

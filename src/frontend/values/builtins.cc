@@ -42,13 +42,11 @@ BuiltinParameter read_parameter(std::string_view item, bool keyword_only) {
 
 }  // namespace
 
-Builtin make_builtin(std::string_view table, uint16_t id, std::string_view name,
-                     std::string_view signature, ElementwiseKind elementwise) {
+Builtin make_builtin(std::string_view table, uint16_t id, std::string_view name, std::string_view signature) {
   Builtin builtin;
   builtin.name = std::string(name);
   builtin.table = table;
   builtin.id = id;
-  builtin.elementwise = elementwise;
   bool keyword_only = false;
   while (!signature.empty()) {
     std::string_view item = next_item(signature);
@@ -62,14 +60,21 @@ Builtin make_builtin(std::string_view table, uint16_t id, std::string_view name,
   return builtin;
 }
 
+Builtin make_builtin(std::string_view table, uint16_t id, std::string_view written, ElementwiseKind elementwise) {
+  size_t open = written.find('(');
+  std::string_view signature = written.substr(open + 1, written.size() - open - 2);
+  Builtin builtin = make_builtin(table, id, written.substr(0, open), signature);
+  builtin.elementwise = elementwise;
+  return builtin;
+}
+
 std::span<const Builtin> common_builtins() {
   static const std::vector<Builtin> table = [] {
     std::vector<Builtin> rows;
 #define BUILTIN(Id, name, signature) \
   rows.push_back(make_builtin("ops", uint16_t(BuiltinId::Id), name, signature));
-#define ELEMENTWISE_BUILTIN(Id, name, signature) \
-  rows.push_back(                                \
-      make_builtin("ops", uint16_t(BuiltinId::Id), name, signature, ElementwiseKind::Id));
+#define ELEMENTWISE_BUILTIN(Id, written) \
+  rows.push_back(make_builtin("ops", uint16_t(BuiltinId::Id), written, ElementwiseKind::Id));
 #include "frontend/values/builtins.def"
 #undef BUILTIN
 #undef ELEMENTWISE_BUILTIN

@@ -1,7 +1,7 @@
 #pragma once
 // The functions that are built into the language: one row of a table each, with its parameters. A
-// table is an X-macro file: BUILTIN(Id, "name", "signature"); ELEMENTWISE_BUILTIN(Id, "name",
-// "signature") for those that act on single elements and mean the ElementwiseKind of the same Id.
+// table is an X-macro file: BUILTIN(Id, "name", "signature"); ELEMENTWISE_BUILTIN(Id, "name(signature)")
+// for those that act on single elements and mean the ElementwiseKind of the same Id.
 
 #include <optional>
 #include <span>
@@ -41,16 +41,16 @@ struct Builtin {
 /// Ids of the common table ("ops").
 enum class BuiltinId : uint16_t {
 #define BUILTIN(Id, name, signature) Id,
-#define ELEMENTWISE_BUILTIN(Id, name, signature) Id,
+#define ELEMENTWISE_BUILTIN(Id, written) Id,
 #include "frontend/values/builtins.def"
 #undef BUILTIN
 #undef ELEMENTWISE_BUILTIN
 };
 
 /// Makes a row. `signature` reads "a, *rest, b=1, **others"; defaults are literals.
-Builtin make_builtin(std::string_view table, uint16_t id, std::string_view name,
-                     std::string_view signature,
-                     ElementwiseKind elementwise = ElementwiseKind::None);
+Builtin make_builtin(std::string_view table, uint16_t id, std::string_view name, std::string_view signature);
+/// Makes a row of an elementwise function, written "name(signature)".
+Builtin make_builtin(std::string_view table, uint16_t id, std::string_view written, ElementwiseKind elementwise);
 /// The common table, by id.
 std::span<const Builtin> common_builtins();
 

@@ -8,7 +8,7 @@ namespace tessera::frontend {
 /// Ids of the table "tile".
 enum class TileBuiltin : uint16_t {
 #define BUILTIN(Id, name, signature) Id,
-#define ELEMENTWISE_BUILTIN(Id, name, signature) Id,
+#define ELEMENTWISE_BUILTIN(Id, written) Id,
 #include "frontend/values/tile_builtins.def"
 #undef BUILTIN
 #undef ELEMENTWISE_BUILTIN

@@ -231,9 +231,8 @@ Status Evaluator::windows(Op* op, TensorValue& result) {
 
 Status Evaluator::compute(Op* op, TensorValue& result) {
   switch (kind_of(op)) {
-#define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
 #include "ir/numbers/elementwise.def"
-#undef ELEMENTWISE
     elementwise(op, result);
     break;
     case OpKind::Full: {

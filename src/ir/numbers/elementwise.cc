@@ -10,11 +10,12 @@ namespace tessera {
 
 namespace {
 
+using enum ElementwiseCost;
+
 constexpr ElementwiseInfo elementwise_table[] = {
-    {"None", 0, ElementwiseClass::Arithmetic},
-#define ELEMENTWISE(Name, operands, cls, traits) {#Name, operands, ElementwiseClass::cls},
+    {"None", 0, ElementwiseClass::Arithmetic, Instruction},
+#define ELEMENTWISE(Name, operands, cls, traits, cost) {#Name, operands, ElementwiseClass::cls, cost},
 #include "ir/numbers/elementwise.def"
-#undef ELEMENTWISE
 };
 
 using Kind = ElementwiseKind;
@@ -33,6 +34,11 @@ TSR_FOLDS double round_to(DType dtype, double value) {
   return decode_float(dtype, encode_float(dtype, single));
 }
 
+// What rows of MATH mean.
+namespace reference {
+
+using std::cos, std::erf, std::exp, std::exp2, std::expm1, std::log, std::log1p, std::log2, std::sin, std::tanh;
+
 // In long double, so that what is rounded to f64 is right: an exponential takes the error of a large argument times
 // that argument, and is still a number where its reciprocal is denormal.
 TSR_FOLDS double sigmoid(double x) { return double(1.0L / (1.0L + std::exp(-static_cast<long double>(x)))); }
@@ -50,32 +56,41 @@ TSR_FOLDS double gelu(double x) {
   return double(wide / (1.0L + std::exp(-twice_scale * (wide + 0.044715L * wide * wide * wide))));
 }
 
+// An estimate by S. Winitzki (A handy approximation for the error function and its inverse, 2008), good to 1/500, then
+// steps of Halley's method, which cube the error. Near 1 the complement is compared, which does not cancel.
+double erfinv(double x) {
+  using Limits = std::numeric_limits<double>;
+  if (!(std::fabs(x) < 1)) return std::fabs(x) == 1 ? x * Limits::infinity() : Limits::quiet_NaN();
+  constexpr long double a = 0.147L, pi = 3.141592653589793238463L, half_root_pi = 0.886226925452758013649L;
+  long double wide = std::fabs(x), distance = std::log((1 - wide) * (1 + wide));
+  long double middle = 2 / (pi * a) + distance / 2;
+  long double y = std::sqrt(std::sqrt(middle * middle - distance / a) - middle);
+  for (int step = 0; step < 4; ++step) {
+    long double error = wide < 0.5L ? std::erf(y) - wide : (1 - wide) - std::erfc(y);
+    long double newton = error * half_root_pi * std::exp(y * y);
+    y -= newton / (1 + y * newton);
+  }
+  return std::copysign(double(y), x);
+}
+
+}  // namespace reference
+
 TSR_FOLDS double float_unary(Kind kind, DType dtype, double x) {
   switch (kind) {
     case Kind::Neg: return -x;
     case Kind::Abs: return std::fabs(x);
     case Kind::Sign: return x > 0 ? 1.0 : x < 0 ? -1.0 : x;
-    case Kind::Exp: return std::exp(x);
-    case Kind::Exp2: return std::exp2(x);
-    case Kind::Expm1: return std::expm1(x);
-    case Kind::Log: return std::log(x);
-    case Kind::Log2: return std::log2(x);
-    case Kind::Log1p: return std::log1p(x);
     case Kind::Sqrt: return std::sqrt(x);
     case Kind::Rsqrt: return 1.0 / (dtype == DType::F64 ? std::sqrt(x) : double(std::sqrt(float(x))));
     case Kind::Reciprocal: return 1.0 / x;
-    case Kind::Sin: return std::sin(x);
-    case Kind::Cos: return std::cos(x);
-    case Kind::Tanh: return std::tanh(x);
-    case Kind::Sigmoid: return sigmoid(x);
-    case Kind::Erf: return std::erf(x);
-    case Kind::Gelu: return gelu(x);
-    case Kind::Silu: return silu(x);
     case Kind::Relu: return x > 0 || std::isnan(x) ? x : 0.0;
     case Kind::Floor: return std::floor(x);
     case Kind::Ceil: return std::ceil(x);
     case Kind::Round: return std::nearbyint(x);
     case Kind::Trunc: return std::trunc(x);
+#define MATH(Name, name, ...) \
+  case Kind::Name: return reference::name(x);
+#include "ir/numbers/elementwise.def"
     default: TSR_UNREACHABLE("not a float op of one operand");
   }
 }
@@ -295,9 +310,8 @@ using ManyFunction = void (*)(DType, DType, Operands, Element*, size_t);
 
 constexpr ManyFunction many_table[] = {
     nullptr,
-#define ELEMENTWISE(Name, operands, cls, traits) evaluate_many<Kind::Name>,
+#define ELEMENTWISE(Name, ...) evaluate_many<Kind::Name>,
 #include "ir/numbers/elementwise.def"
-#undef ELEMENTWISE
 };
 
 #undef TSR_FOLDS
@@ -305,6 +319,31 @@ constexpr ManyFunction many_table[] = {
 }  // namespace
 
 const ElementwiseInfo& elementwise_info(ElementwiseKind kind) { return elementwise_table[size_t(kind)]; }
+
+bool is_transcendental(ElementwiseKind kind) {
+  ElementwiseCost cost = elementwise_info(kind).cost;
+  return cost == Function || cost == InF64;
+}
+
+bool has_code(ElementwiseKind kind, DType dtype) {
+  ElementwiseCost cost = elementwise_info(kind).cost;
+  return dtype != DType::F64 || (cost != InF64 && cost != Remainder);
+}
+
+unsigned element_cost(ElementwiseKind kind, DType dtype) {
+  constexpr unsigned of_functions = 16, of_f64 = 96, in_f64 = 128, wide_division = 64;
+  ElementwiseCost cost = elementwise_info(kind).cost;
+  bool divides = cost == Division || cost == Remainder;
+  if (divides && !is_float(dtype)) return byte_size(dtype) == 8 ? wide_division : of_functions;
+  switch (cost) {
+    case Instruction:
+    case Division: return 1;
+    case Remainder:
+    case InF64: return in_f64;
+    case Function: return dtype == DType::F64 ? of_f64 : of_functions;
+  }
+  TSR_UNREACHABLE("a cost of elementwise ops");
+}
 
 bool accepts(ElementwiseClass cls, DType dtype) {
   switch (cls) {

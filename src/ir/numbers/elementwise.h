@@ -12,19 +12,28 @@ namespace tessera {
 
 enum class ElementwiseKind : uint8_t {
   None,
-#define ELEMENTWISE(Name, operands, cls, traits) Name,
+#define ELEMENTWISE(Name, ...) Name,
 #include "ir/numbers/elementwise.def"
-#undef ELEMENTWISE
 };
 
 enum class ElementwiseClass : uint8_t { Arithmetic, Real, Logical, Compare, Choose, Convert };
+enum class ElementwiseCost : uint8_t { Instruction, Division, Remainder, Function, InF64 };
 
 struct ElementwiseInfo {
   std::string_view name;  ///< CamelCase, as in the table
   unsigned operands;
   ElementwiseClass cls;
+  ElementwiseCost cost;
 };
 const ElementwiseInfo& elementwise_info(ElementwiseKind kind);
+/// True of ops that no machine has an instruction for: they are accurate to bounds, not to the last bit, and become a
+/// dozen instructions or more.
+bool is_transcendental(ElementwiseKind kind);
+/// False where no target has code for the op on that dtype.
+bool has_code(ElementwiseKind kind, DType dtype);
+/// About how many instructions an element of that dtype takes on a machine that has none for the op. What f64 computes
+/// counts for more than its instructions: each of its constants is in registers.
+unsigned element_cost(ElementwiseKind kind, DType dtype);
 /// True if ops of the class take operands of the dtype.
 bool accepts(ElementwiseClass cls, DType dtype);
 

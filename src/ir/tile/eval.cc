@@ -146,9 +146,8 @@ void KernelRun::run_op(Op* op) {
     case OpKind::FenceAsync: return role_->order.own.fence();
     case OpKind::Mma: return run_mma(op);
     case OpKind::MmaWait: return run_mma_wait(op);
-#define ELEMENTWISE(Name, operands, cls, traits) case OpKind::Name:
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
 #include "ir/numbers/elementwise.def"
-#undef ELEMENTWISE
       return run_elementwise(op);
   }
   TSR_UNREACHABLE("unknown op");

@@ -69,7 +69,9 @@ class TableReader {
  private:
   void line(std::string_view text) {
     if (text.starts_with("//")) return comment(text.substr(2));
-    if (text.find("BUILTIN(") != std::string_view::npos || text.starts_with("ELEMENTWISE(")) return row(text);
+    for (std::string_view start : {"BUILTIN(", "#include ", "ELEMENTWISE(", "FUNCTION(", "MATH("}) {
+      if (text.starts_with(start)) return row(text);
+    }
     if (text.empty()) next_ = {};
     in_comment_ = false;
   }
@@ -93,8 +95,7 @@ class TableReader {
   void row(std::string_view text) {
     if (!fresh_facts_.empty()) next_.facts = std::exchange(fresh_facts_, {});
     in_comment_ = false;
-    size_t open = text.find('(');
-    std::string_view inside = text.substr(open + 1);
+    std::string_view inside = text.substr(text.find_first_of("( ") + 1);
     std::string_view name = inside.substr(0, inside.find(','));
     if (!by_id_) {
       size_t quote = inside.find('"');
@@ -131,8 +132,10 @@ Specification make_specification(const frontend::Builtin& builtin) {
   static const auto elements = TableReader(true).read(reference_text("ir/numbers/elementwise.def"));
   Specification made;
   const auto& table = builtin.table == "ops" ? ops : tile;
-  if (auto found = table.find(builtin.name); found != table.end()) made = found->second;
-  if (builtin.elementwise == ElementwiseKind::None) return made;
+  bool is_element = builtin.elementwise != ElementwiseKind::None;
+  auto found = table.find(is_element ? "frontend/values/elementwise_builtins.inc" : builtin.name);
+  if (found != table.end()) made = found->second;
+  if (!is_element) return made;
   auto element = elements.find(elementwise_info(builtin.elementwise).name);
   if (element != elements.end()) made.meaning = with_names(element->second.meaning, builtin);
   return made;

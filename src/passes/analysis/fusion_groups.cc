@@ -4,7 +4,7 @@
 #include <set>
 
 #include "ir/graph/ops.h"
-#include "ir/numbers/transcendental.h"
+#include "ir/numbers/elementwise.h"
 #include "passes/analysis/fusion_builder.h"
 
 namespace tessera {

@@ -178,9 +178,8 @@ class KernelLowering {
       case SOp::Hook:
         values_[op->result()] = mapped(op->operand(0));
         return;
-#define ELEMENTWISE(Name, operands, cls, traits) case SOp::Name:
+#define ELEMENTWISE(Name, ...) case SOp::Name:
 #include "ir/numbers/elementwise.def"
-#undef ELEMENTWISE
         return define(op, clone_as(op, tile::info(op->info().elementwise), {}));
     }
     TSR_UNREACHABLE("unknown op");

@@ -26,7 +26,7 @@
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
 #include "ir/host/ops.h"
-#include "ir/numbers/transcendental.h"
+#include "ir/numbers/elementwise.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/kernels.h"

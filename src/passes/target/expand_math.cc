@@ -71,7 +71,10 @@ class Expansion {
     switch (elementwise_info(op->info().elementwise).cls) {
       case ElementwiseClass::Convert:
       case ElementwiseClass::Choose: return nullptr;
-      default: break;
+      case ElementwiseClass::Arithmetic:
+      case ElementwiseClass::Real:
+      case ElementwiseClass::Logical:
+      case ElementwiseClass::Compare: break;
     }
     if (dtype == DType::Bool) return expand_bool(op);
     if (!is_float(dtype)) return expand_integer(op);
@@ -85,6 +88,8 @@ class Expansion {
                                 to_string(op->operand(0)->type()->dtype), context_.machine->name);
     return nullptr;
   }
+
+  bool is_supported(Op* op, Type type) { return has_code(op->info().elementwise, type->dtype) || unsupported(op); }
 
   /// A shift of the one bit there is: any amount but 0 moves it out.
   Value* expand_bool(Op* op) {
@@ -144,7 +149,8 @@ class Expansion {
   Value* expand_float(Op* op, Type type) {
     const Machine& machine = *context_.machine;
     bool approximates = machine.has_approximate_functions && machine.has_nan_propagating_extremes;
-    math::Arithmetic m(b_, type, approximates && type->dtype == DType::F32);
+    bool flushes = op->info().elementwise == Kind::Exp2 && op->attr(target::attr::Exp2::flush);
+    math::Arithmetic m(b_, type, approximates && type->dtype == DType::F32, flushes);
     Value* a = op->operand(0);
     switch (op->info().elementwise) {
       case Kind::Sign: {
@@ -159,21 +165,11 @@ class Expansion {
       case Kind::Reciprocal: return b_.div(m.number(1), a);
       case Kind::Rsqrt: return b_.div(m.number(1), b_.op(Kind::Sqrt, a));
       case Kind::FloorDiv: return b_.op(Kind::Floor, b_.div(a, op->operand(1)));
-      case Kind::Exp: return math::exp(m, a);
-      case Kind::Exp2: return math::exp2(m, a, op->attr(target::attr::Exp2::flush));
-      case Kind::Expm1: return math::expm1(m, a);
-      case Kind::Log: return math::log(m, a);
-      case Kind::Log2: return math::log2(m, a);
-      case Kind::Log1p: return math::log1p(m, a);
-      case Kind::Tanh: return math::tanh(m, a);
-      case Kind::Sigmoid: return math::sigmoid(m, a);
-      case Kind::Silu: return math::silu(m, a);
-      case Kind::Gelu: return math::gelu(m, a);
-      case Kind::Erf: return math::erf(m, a);
-      case Kind::Sin: return m.is_double() ? unsupported(op) : math::sin(m, a);
-      case Kind::Cos: return m.is_double() ? unsupported(op) : math::cos(m, a);
-      case Kind::Pow: return m.is_double() ? unsupported(op) : math::pow(m, a, op->operand(1));
-      case Kind::Mod: return m.is_double() ? unsupported(op) : math::mod(m, a, op->operand(1));
+#define MATH(Name, name, ...) \
+  case Kind::Name: return is_supported(op, type) ? math::name(m, a) : nullptr;
+#include "ir/numbers/elementwise.def"
+      case Kind::Pow: return is_supported(op, type) ? math::pow(m, a, op->operand(1)) : nullptr;
+      case Kind::Mod: return is_supported(op, type) ? math::mod(m, a, op->operand(1)) : nullptr;
       default: return nullptr;
     }
   }

@@ -35,6 +35,13 @@ double gelu(double x) {
   return logistic(2 * std::sqrt(2 / std::numbers::pi) * (inner + 0.044715 * inner * inner * inner), x);
 }
 
+/// By its series where two terms are enough, which most numbers of f32 are.
+double erfinv(double x) {
+  Element operand{.f = x};
+  if (std::fabs(x) < 0x1p-14) return std::sqrt(std::numbers::pi) / 2 * (x + std::numbers::pi / 12 * x * x * x);
+  return evaluate_elementwise(Kind::Erfinv, DType::F64, DType::F64, {&operand, 1}).f;
+}
+
 using Reference = double (*)(double);
 
 /// Null for what is exact, and for what two roundings define.
@@ -50,6 +57,7 @@ Reference reference(Kind kind) {
     case Kind::Cos: return [](double x) { return std::cos(x); };
     case Kind::Tanh: return [](double x) { return std::tanh(x); };
     case Kind::Erf: return [](double x) { return std::erf(x); };
+    case Kind::Erfinv: return erfinv;
     case Kind::Sigmoid: return [](double x) { return logistic(x, 1); };
     case Kind::Silu: return [](double x) { return logistic(x, x); };
     case Kind::Gelu: return gelu;

@@ -11,26 +11,6 @@ using Kind = ElementwiseKind;
 
 namespace {
 
-bool is_transcendental(Kind kind) {
-  switch (kind) {
-    case Kind::Exp:
-    case Kind::Exp2:
-    case Kind::Expm1:
-    case Kind::Log:
-    case Kind::Log2:
-    case Kind::Log1p:
-    case Kind::Sin:
-    case Kind::Cos:
-    case Kind::Tanh:
-    case Kind::Sigmoid:
-    case Kind::Erf:
-    case Kind::Gelu:
-    case Kind::Silu:
-    case Kind::Pow: return true;
-    default: return false;
-  }
-}
-
 bool takes(Kind kind, DType dtype) {
   switch (elementwise_info(kind).cls) {
     case ElementwiseClass::Arithmetic: return dtype != DType::Bool;

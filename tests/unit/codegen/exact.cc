@@ -31,6 +31,36 @@ void gelu(mpfr_ptr y, mpfr_ptr x) {
   mpfr_mul(y, y, x, MPFR_RNDN);
 }
 
+/// From the interpreter's double two steps of Newton's method, which square its error. Near 1 the complement is
+/// compared, which does not cancel.
+void erfinv(mpfr_ptr y, mpfr_ptr x) {
+  Element operand{.f = mpfr_get_d(x, MPFR_RNDN)};
+  mpfr_set_d(y, evaluate_elementwise(Kind::Erfinv, DType::F64, DType::F64, {&operand, 1}).f, MPFR_RNDN);
+  if (!mpfr_number_p(y) || mpfr_zero_p(y)) return;
+  ExactNumber size, error, slope;
+  mpfr_abs(size, x, MPFR_RNDN);
+  mpfr_abs(y, y, MPFR_RNDN);
+  for (int step = 0; step < 2; ++step) {
+    if (mpfr_cmp_d(size, 0.5) < 0) {
+      mpfr_erf(error, y, MPFR_RNDN);
+      mpfr_sub(error, error, size, MPFR_RNDN);
+    } else {
+      mpfr_erfc(error, y, MPFR_RNDN);
+      mpfr_ui_sub(slope, 1, size, MPFR_RNDN);
+      mpfr_sub(error, slope, error, MPFR_RNDN);
+    }
+    mpfr_sqr(slope, y, MPFR_RNDN);
+    mpfr_exp(slope, slope, MPFR_RNDN);
+    mpfr_mul(error, error, slope, MPFR_RNDN);
+    mpfr_const_pi(slope, MPFR_RNDN);
+    mpfr_sqrt(slope, slope, MPFR_RNDN);
+    mpfr_mul(error, error, slope, MPFR_RNDN);
+    mpfr_div_ui(error, error, 2, MPFR_RNDN);
+    mpfr_sub(y, y, error, MPFR_RNDN);
+  }
+  mpfr_copysign(y, y, x, MPFR_RNDN);
+}
+
 }  // namespace
 
 void exact(Kind kind, mpfr_ptr y, mpfr_ptr x) {
@@ -49,6 +79,7 @@ void exact(Kind kind, mpfr_ptr y, mpfr_ptr x) {
     case Kind::Tanh: mpfr_tanh(y, x, MPFR_RNDN); return;
     case Kind::Sigmoid: sigmoid(y, x); return;
     case Kind::Erf: mpfr_erf(y, x, MPFR_RNDN); return;
+    case Kind::Erfinv: erfinv(y, x); return;
     case Kind::Gelu: gelu(y, x); return;
     case Kind::Silu:
       sigmoid(y, x);

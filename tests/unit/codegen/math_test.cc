@@ -106,12 +106,9 @@ struct Bound {
   double f64;  ///< 0 where there is no code
 };
 
-// As docs/numerics.md states them.
 constexpr Bound bounds[] = {
-    {Kind::Exp, 1.0, 1.0},     {Kind::Exp2, 1.0, 1.0},  {Kind::Expm1, 1.5, 2.0}, {Kind::Log, 1.0, 1.0},
-    {Kind::Log2, 1.0, 1.0},    {Kind::Log1p, 1.0, 1.0}, {Kind::Tanh, 2.5, 2.5},  {Kind::Sigmoid, 2.0, 2.0},
-    {Kind::Silu, 2.0, 2.0},    {Kind::Gelu, 2.0, 2.0},  {Kind::Erf, 2.0, 1.5},   {Kind::Sin, 0.51, 0},
-    {Kind::Cos, 0.51, 0},
+#define MATH(Name, name, f32, f64, gpu) {Kind::Name, f32, f64},
+#include "ir/numbers/elementwise.def"
 };
 
 }  // namespace

@@ -22,6 +22,19 @@ double smaller(double a, double b) {
   return a < b ? a : b;
 }
 
+/// By halving, of the error function near 0 and of its complement near 1.
+double inverse_of_erf(double x) {
+  long double size = std::fabs(x), low = 0, high = 8;
+  if (!(size < 1)) return size == 1 ? x * HUGE_VAL : std::nan("");
+  if (size < 1e-12L) return double(x * std::sqrt(M_PIl) / 2);
+  for (int i = 0; i < 100; ++i) {
+    long double middle = (low + high) / 2;
+    bool is_below = size < 0.5L ? std::erf(middle) < size : std::erfc(middle) > 1 - size;
+    (is_below ? low : high) = middle;
+  }
+  return std::copysign(double(low), x);
+}
+
 /// Each op on floats as a formula; null for ops that floats do not have.
 const std::map<Kind, Formula>& formulas() {
   using D = double;
@@ -48,6 +61,7 @@ const std::map<Kind, Formula>& formulas() {
       {Kind::Sigmoid,
        [](D a, D, D) { return a > 0 ? 1 / (1 + std::exp(-a)) : std::exp(a) / (1 + std::exp(a)); }},
       {Kind::Erf, [](D a, D, D) { return std::erf(a); }},
+      {Kind::Erfinv, [](D a, D, D) { return inverse_of_erf(a); }},
       {Kind::Gelu,
        [](D a, D, D) {
          if (std::fabs(a) > 40) return a > 0 ? a : std::isnan(a) ? a : -0.0;
@@ -118,27 +132,7 @@ std::vector<std::vector<double>> columns() {
 }
 
 bool exact_in_one_rounding(Kind kind) {
-  switch (kind) {
-    case Kind::Exp:
-    case Kind::Exp2:
-    case Kind::Expm1:
-    case Kind::Log:
-    case Kind::Log2:
-    case Kind::Log1p:
-    case Kind::Rsqrt:
-    case Kind::Sin:
-    case Kind::Cos:
-    case Kind::Tanh:
-    case Kind::Sigmoid:
-    case Kind::Erf:
-    case Kind::Gelu:
-    case Kind::Silu:
-    case Kind::Pow:
-    case Kind::Mod:
-      return false;
-    default:
-      return true;
-  }
+  return !is_transcendental(kind) && kind != Kind::Rsqrt && kind != Kind::Mod;
 }
 
 /// As compiled code rounds: to f32, and from there to narrower dtypes.

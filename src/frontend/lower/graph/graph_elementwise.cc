@@ -69,7 +69,7 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
 bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
   bool whole_quotient = kind == ElementwiseKind::Div && is_integer(dtype);
   if (accepts(elementwise_info(kind).cls, dtype) && !whole_quotient) {
-    if (!is_without_code(kind, dtype)) return true;
+    if (has_code(kind, dtype)) return true;
     report(diag::unsupported_construct, loc, fmt::format("'{}' of {}", operator_text(kind), to_string(dtype)))
         .help("it is computed in f32: cast(x, f32)");
     return false;

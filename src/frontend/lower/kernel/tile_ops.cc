@@ -140,7 +140,7 @@ bool TileOps::check_class(ElementwiseKind kind, DType dtype, std::span<const Dat
                             "it is used here", name, to_string(dtype));
     return false;
   }
-  if (!is_without_code(kind, dtype)) return true;
+  if (has_code(kind, dtype)) return true;
   evaluator_.report(diag::unsupported_construct, loc, fmt::format("'{}' of {}", op_name(kind), to_string(dtype)))
       .help("it is computed in f32: tile.cast(x, f32)");
   return false;

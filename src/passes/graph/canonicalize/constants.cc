@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include "ir/numbers/transcendental.h"
+#include "ir/numbers/elementwise.h"
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {

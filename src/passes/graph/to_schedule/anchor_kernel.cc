@@ -6,7 +6,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
-#include "ir/numbers/transcendental.h"
+#include "ir/numbers/elementwise.h"
 #include "ir/schedule/ops.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/tile_halvings.h"

@@ -36,8 +36,8 @@ ScaledExponential scaled_exp(Arithmetic& m, Value* x, Value* low, double shift) 
 
 }  // namespace
 
-Value* approximate_exp2(Arithmetic& m, Value* x, bool flush) {
-  if (flush) return unit_exp2(m, x);
+Value* approximate_exp2(Arithmetic& m, Value* x) {
+  if (m.flushes()) return unit_exp2(m, x);
   Value* small = m.less(x, -125);
   Value* power = unit_exp2(m, m.b.add(x, m.b.select(small, m.number(32), m.number(0))));
   return m.b.mul(power, m.b.select(small, m.number(0x1p-32), m.number(1)));

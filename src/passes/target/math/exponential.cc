@@ -73,8 +73,8 @@ Value* exp(Arithmetic& m, Value* x) {
   return m.scale(one_plus(m, e.expm1), e.n);
 }
 
-Value* exp2(Arithmetic& m, Value* x, bool flush) {
-  if (m.approximates()) return approximate_exp2(m, x, flush);
+Value* exp2(Arithmetic& m, Value* x) {
+  if (m.approximates()) return approximate_exp2(m, x);
   bool d = m.is_double();
   Value* bounded = m.at_most(m.at_least(x, d ? -1080 : -152), d ? 1025 : 129);
   auto [n, integer] = nearest(m, m.b.add(bounded, m.number(m.magic())));

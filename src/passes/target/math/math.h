@@ -15,12 +15,14 @@ namespace tessera::math {
 /// Arithmetic in one dtype and shape.
 class Arithmetic {
  public:
-  /// With `approximates` the machine has the approx_ ops of nv_ops.def, and min and max that pass NaN on.
-  Arithmetic(TargetBuilder& builder, Type type, bool approximates = false)
-      : b(builder), type_(type), approximates_(approximates) {}
+  /// With `approximates` the machine has the approx_ ops of nv_ops.def, and min and max that pass NaN on. With
+  /// `flushes` 0 will do for a result that is smaller than normal numbers are.
+  Arithmetic(TargetBuilder& builder, Type type, bool approximates = false, bool flushes = false)
+      : b(builder), type_(type), approximates_(approximates), flushes_(flushes) {}
 
   Type type() const { return type_; }
   bool approximates() const { return approximates_; }
+  bool flushes() const { return flushes_; }
   bool is_double() const { return type_->dtype == DType::F64; }
   /// The signed integers of the same size.
   Type integer_type() const { return b.like(type_, is_double() ? DType::I64 : DType::I32); }
@@ -62,7 +64,7 @@ class Arithmetic {
 
  private:
   Type type_;
-  bool approximates_;
+  bool approximates_, flushes_;
 };
 
 /// e^x as expm1 and n: e^x = 2^n * (1 + expm1), for x bounded so that n fits `scale`.
@@ -74,32 +76,19 @@ struct Exponential {
 /// Of the sum x + low, `low` being much smaller or null.
 Exponential reduce_exponential(Arithmetic& m, Value* x, Value* low = nullptr);
 
-Value* exp(Arithmetic& m, Value* x);
-/// `flush` allows 0 for what is smaller than normal numbers are.
-Value* exp2(Arithmetic& m, Value* x, bool flush = false);
-Value* expm1(Arithmetic& m, Value* x);
-Value* tanh(Arithmetic& m, Value* x);
-Value* sigmoid(Arithmetic& m, Value* x);
-Value* silu(Arithmetic& m, Value* x);
-Value* gelu(Arithmetic& m, Value* x);
+// The functions of the rows.
+#define MATH(Name, name, ...) Value* name(Arithmetic& m, Value* x);
+#include "ir/numbers/elementwise.def"
 
 // Where the arithmetic approximates.
 Value* approximate_exp(Arithmetic& m, Value* x);
-Value* approximate_exp2(Arithmetic& m, Value* x, bool flush);
+Value* approximate_exp2(Arithmetic& m, Value* x);
 /// a / b for b of an ordinary size.
 Value* approximate_quotient(Arithmetic& m, Value* a, Value* b);
 /// numerator / (1 + e^-(y + low)), where y below `lowest` counts as that.
 Value* approximate_logistic(Arithmetic& m, Value* y, Value* low, Value* numerator, double lowest);
 
-Value* log(Arithmetic& m, Value* x);
-Value* log2(Arithmetic& m, Value* x);
-Value* log1p(Arithmetic& m, Value* x);
-
-Value* erf(Arithmetic& m, Value* x);
-
 /// f32 only: computed in f64.
-Value* sin(Arithmetic& m, Value* x);
-Value* cos(Arithmetic& m, Value* x);
 Value* pow(Arithmetic& m, Value* x, Value* y);
 
 /// The exact remainder with the sign of b.

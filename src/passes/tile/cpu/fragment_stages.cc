@@ -86,30 +86,6 @@ bool stores_along(Op* store, int axis, const TileAxes& axes) {
   return false;
 }
 
-/// Ops whose result is cheaper to load from memory than to compute again.
-bool is_expensive(ElementwiseKind kind) {
-  using K = ElementwiseKind;
-  switch (kind) {
-    case K::Exp:
-    case K::Exp2:
-    case K::Expm1:
-    case K::Log:
-    case K::Log2:
-    case K::Log1p:
-    case K::Sin:
-    case K::Cos:
-    case K::Tanh:
-    case K::Sigmoid:
-    case K::Erf:
-    case K::Gelu:
-    case K::Silu:
-    case K::Pow:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Calls `visit` for the values that `root` is computed from.
 template <typename F>
 void for_each_input(Op* op, F&& visit) {
@@ -241,7 +217,8 @@ void FragmentStages::find_expensive(Value* value, Block* block, std::set<Value*>
   Op* def = value->def();
   if (!def || def->block() != block || !seen.insert(value).second) return;
   if (is_fragment_root(def, emitter_.axes())) return;
-  if (is_expensive(def->info().elementwise)) expensive.insert(value);
+  // Their results are cheaper to load from memory than to compute again.
+  if (is_transcendental(def->info().elementwise)) expensive.insert(value);
   for_each_input(def, [&](Value* input) { find_expensive(input, block, expensive, seen); });
 }
 
