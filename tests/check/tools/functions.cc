@@ -45,7 +45,6 @@ constexpr Function functions[] = {
     {"reciprocal", "reciprocal(x)", Kind::Reciprocal}, {"sin", "sin(x)", Kind::Sin},
     {"cos", "cos(x)", Kind::Cos},          {"tanh", "tanh(x)", Kind::Tanh},
     {"sigmoid", "sigmoid(x)", Kind::Sigmoid}, {"erf", "erf(x)", Kind::Erf},
-    {"erfinv", "erfinv(x)", Kind::Erfinv},
     {"gelu", "gelu(x)", Kind::Gelu},       {"silu", "silu(x)", Kind::Silu},
     {"relu", "relu(x)", Kind::Relu},       {"abs", "abs(x)", Kind::Abs},
     {"neg", "-x", Kind::Neg},              {"sign", "sign(x)", Kind::Sign},
