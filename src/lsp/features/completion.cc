@@ -16,15 +16,14 @@
 #include "lsp/features/describe_symbol.h"
 #include "lsp/features/features.h"
 #include "lsp/features/symbol_kinds.h"
+#include "lsp/protocol/numbers.h"
 
 namespace tessera::lsp {
 
 namespace {
 
-constexpr int item_method = 2;
-constexpr int item_keyword = 14;
-constexpr int item_file = 17;
-constexpr int item_argument = 5;
+using number::Item;
+
 constexpr size_t most_items = 2000;
 
 class Completer {
@@ -179,9 +178,9 @@ bool Completer::context_members(const Symbol& variable) {
   const auto* call = ast::as<ast::Call>(variable.local ? variable.local->origin : nullptr);
   const auto* callee = ast::as<ast::Attribute>(call ? call->callee : nullptr);
   if (!callee || callee->name.text != "context") return false;
-  for (const char* index : {"i", "j", "h"}) add_plain(index, item_argument, "index of this program's tile", 'a');
+  for (const char* index : {"i", "j", "h"}) add_plain(index, Item::field, "index of this program's tile", 'a');
   for (const ast::Argument& axis : call->arguments) {
-    if (!axis.name.text.empty()) add_plain(std::string(axis.name.text), item_argument, "extent of its tile", 'b');
+    if (!axis.name.text.empty()) add_plain(std::string(axis.name.text), Item::field, "extent of its tile", 'b');
   }
   return true;
 }
@@ -192,7 +191,7 @@ void Completer::members() {
   if (object.sort == ValueSort::Unknown && object.symbol && context_members(*object.symbol)) return;
   if (object.sort == ValueSort::Schedule) {
     for (const Word& word : lsp::words()) {
-      if (word.kind == WordKind::ScheduleMember) add_plain("with_" + word.text, item_method, word.meaning, 'a');
+      if (word.kind == WordKind::ScheduleMember) add_plain("with_" + word.text, Item::method, word.meaning, 'a');
     }
     return;
   }
@@ -224,7 +223,7 @@ void Completer::decorators() {
     if (path.empty()) {
       add_word(word, 'a', replaced);
     } else {
-      add_plain(word.text.substr(path.size()), item_method, word.meaning, 'a');
+      add_plain(word.text.substr(path.size()), Item::method, word.meaning, 'a');
     }
   }
 }
@@ -235,7 +234,7 @@ void Completer::imports() {
   for (const frontend::EmbeddedFile& file : frontend::embedded_files()) {
     if (!file.path.ends_with(".tsr") || file.path.find('/') != std::string_view::npos) continue;
     std::string name = fmt::format("tessera.{}", file.path.substr(0, file.path.size() - 4));
-    add_plain(name, item_file, "standard library", 'b');
+    add_plain(name, Item::file, "standard library", 'b');
   }
   std::vector<std::string> folders = {fs::path(file_.path()).parent_path().string()};
   const auto& given = context_.workspace.options.include_paths;
@@ -246,7 +245,7 @@ void Completer::imports() {
     constexpr size_t most_entries = 1000;
     for (size_t seen = 0; !error && at != end && seen < most_entries; at.increment(error), ++seen) {
       bool other = at->path().extension() == ".tsr" && at->path().string() != file_.path();
-      if (other) add_plain(at->path().stem().string(), item_file, "file", 'a');
+      if (other) add_plain(at->path().stem().string(), Item::file, "file", 'a');
     }
   }
 }
@@ -274,7 +273,7 @@ void Completer::arguments(const OpenBracket& call) {
   if (!callee) return;
   if (callee->builtin && callee->name == "Schedule") {
     for (const Word& word : lsp::words()) {
-      if (word.kind == WordKind::ScheduleMember) add_plain(word.text + "=", item_argument, word.meaning, '0');
+      if (word.kind == WordKind::ScheduleMember) add_plain(word.text + "=", Item::field, word.meaning, '0');
     }
     return;
   }
@@ -285,7 +284,7 @@ void Completer::arguments(const OpenBracket& call) {
     std::string detail = signature.label.substr(begin, end - begin);
     if (detail.starts_with("*")) continue;
     size_t before = items_.size();
-    add_plain(signature.names[i] + "=", item_argument, detail, '0', signature.names[i] + "=");
+    add_plain(signature.names[i] + "=", Item::field, detail, '0', signature.names[i] + "=");
     if (items_.size() > before) items_.back()["data"] = data_of_argument(*callee, signature.names[i]);
   }
 }
@@ -315,17 +314,17 @@ bool Completer::at_top_level() const {
 void Completer::statement_words() {
   bool top_level = at_top_level();
   for (const char* word : {"def", "module", "const", "param", "dim", "import", "from"}) {
-    if (top_level) add_plain(word, item_keyword, "", 'd');
+    if (top_level) add_plain(word, Item::keyword, "", 'd');
   }
   for (const char* word : {"return", "if", "elif", "else", "for", "while", "with", "on", "pass"}) {
-    if (!top_level) add_plain(word, item_keyword, "", 'd');
+    if (!top_level) add_plain(word, Item::keyword, "", 'd');
   }
-  if (!top_level) add_plain("def", item_keyword, "", 'd');
+  if (!top_level) add_plain("def", Item::keyword, "", 'd');
 }
 
 void Completer::expression_words() {
   for (const char* word : {"and", "or", "not", "in", "is", "if", "else", "for", "lambda", "None", "True", "False"}) {
-    add_plain(word, item_keyword, "", 'f');
+    add_plain(word, Item::keyword, "", 'f');
   }
 }
 
@@ -365,7 +364,7 @@ void Completer::names(char order, bool with_language) {
 
 void Completer::directives() {
   for (const Word& word : lsp::words()) {
-    if (word.kind == WordKind::Directive) add_plain(word.text, item_keyword, "", 'a');
+    if (word.kind == WordKind::Directive) add_plain(word.text, Item::keyword, "", 'a');
   }
 }
 

@@ -1,4 +1,5 @@
 #include "lsp/features/diagnostics.h"
+#include "lsp/protocol/numbers.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +12,11 @@ namespace {
 
 int severity_number(Severity severity) {
   switch (severity) {
-    case Severity::Error: return 1;
-    case Severity::Warning: return 2;
-    case Severity::Note: return 3;
+    case Severity::Error: return number::Severity::error;
+    case Severity::Warning: return number::Severity::warning;
+    case Severity::Note: return number::Severity::information;
   }
-  return 1;
+  return number::Severity::error;
 }
 
 /// At least one character of the line, so that the mark can be seen. The range may be of an older text, which was

@@ -8,13 +8,12 @@
 #include "frontend/syntax/ast_walk.h"
 #include "lsp/features/describe_symbol.h"
 #include "lsp/features/features.h"
+#include "lsp/protocol/numbers.h"
 
 namespace tessera::lsp {
 
 namespace {
 
-constexpr int type_hint = 1;
-constexpr int parameter_hint = 2;
 constexpr size_t most_hints = 5000;
 
 bool has_type(frontend::ValueKind kind) {
@@ -94,7 +93,7 @@ void Hinter::types(const AnalysisResult& result, const Piece& piece) {
     if (next != std::string_view::npos && piece.text()[next] == ':') continue;
     std::string label = ": " + facts.values[0].text;
     if (facts.values.size() > 1) label += " | …";
-    add(piece.begin + name->range.end, label, type_hint);
+    add(piece.begin + name->range.end, label, number::Hint::type);
   }
 }
 
@@ -118,7 +117,7 @@ void Hinter::parameters(const Piece& piece, const ast::Call& call) {
     const ast::Argument& argument = call.arguments[i];
     bool rest = signature.rest_positional && i + 1 >= signature.positional;
     bool hinted = argument.name.text.empty() && !rest && is_literal(*argument.value) && argument.loc.file == piece.file;
-    if (hinted) add(piece.begin + piece.range(argument.loc).begin, signature.names[i] + "=", parameter_hint);
+    if (hinted) add(piece.begin + piece.range(argument.loc).begin, signature.names[i] + "=", number::Hint::parameter);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "lsp/features/features.h"
 #include "lsp/features/usages.h"
+#include "lsp/protocol/numbers.h"
 
 namespace tessera::lsp {
 
@@ -74,13 +75,12 @@ Json references(Context& context, const Json& params) {
 }
 
 Json document_highlights(Context& context, const Json& params) {
-  constexpr int read = 2;
-  constexpr int write = 3;
   auto found = asked(context, params);
   if (!found) return nullptr;
   Json out = Json::array();
   for (const Usage& usage : usages_in(context, *found->file, found->symbol)) {
-    out.push_back({{"range", range_json(context, *found->file, usage.range())}, {"kind", usage.writes ? write : read}});
+    int kind = usage.writes ? number::Highlight::write : number::Highlight::read;
+    out.push_back({{"range", range_json(context, *found->file, usage.range())}, {"kind", kind}});
   }
   return out;
 }

@@ -1,58 +1,32 @@
 #include "lsp/features/symbol_kinds.h"
+#include "lsp/protocol/numbers.h"
 
 namespace tessera::lsp {
 
-namespace {
-
-// SymbolKind.
-constexpr int symbol_module = 2;
-constexpr int symbol_class = 5;
-constexpr int symbol_method = 6;
-constexpr int symbol_property = 7;
-constexpr int symbol_field = 8;
-constexpr int symbol_function = 12;
-constexpr int symbol_variable = 13;
-constexpr int symbol_constant = 14;
-constexpr int symbol_type_parameter = 26;
-
-// CompletionItemKind.
-constexpr int item_method = 2;
-constexpr int item_function = 3;
-constexpr int item_field = 5;
-constexpr int item_variable = 6;
-constexpr int item_class = 7;
-constexpr int item_module = 9;
-constexpr int item_property = 10;
-constexpr int item_keyword = 14;
-constexpr int item_file = 17;
-constexpr int item_constant = 21;
-constexpr int item_struct = 22;
-constexpr int item_type_parameter = 25;
-
-}  // namespace
+using number::Item;
 
 int protocol_kind(SymbolKind kind) {
   switch (kind) {
     case SymbolKind::Function:
     case SymbolKind::Entry:
     case SymbolKind::Kernel:
-    case SymbolKind::Builtin: return symbol_function;
-    case SymbolKind::Method: return symbol_method;
-    case SymbolKind::Module: return symbol_class;
-    case SymbolKind::Field: return symbol_field;
-    case SymbolKind::Constant: return symbol_constant;
+    case SymbolKind::Builtin: return number::Symbol::function;
+    case SymbolKind::Method: return number::Symbol::method;
+    case SymbolKind::Module: return number::Symbol::class_;
+    case SymbolKind::Field: return number::Symbol::field;
+    case SymbolKind::Constant: return number::Symbol::constant;
     case SymbolKind::Size:
-    case SymbolKind::Dim: return symbol_type_parameter;
+    case SymbolKind::Dim: return number::Symbol::type_parameter;
     case SymbolKind::File:
-    case SymbolKind::Namespace: return symbol_module;
+    case SymbolKind::Namespace: return number::Symbol::module;
     case SymbolKind::Self:
-    case SymbolKind::Word: return symbol_property;
+    case SymbolKind::Word: return number::Symbol::property;
     case SymbolKind::Parameter:
     case SymbolKind::Variable:
     case SymbolKind::Import:
-    case SymbolKind::Param: return symbol_variable;
+    case SymbolKind::Param: return number::Symbol::variable;
   }
-  return symbol_variable;
+  return number::Symbol::variable;
 }
 
 int completion_kind(const Symbol& symbol) {
@@ -60,36 +34,36 @@ int completion_kind(const Symbol& symbol) {
     case SymbolKind::Function:
     case SymbolKind::Entry:
     case SymbolKind::Kernel:
-    case SymbolKind::Builtin: return item_function;
-    case SymbolKind::Method: return item_method;
-    case SymbolKind::Module: return item_class;
-    case SymbolKind::Field: return item_field;
-    case SymbolKind::Constant: return item_constant;
+    case SymbolKind::Builtin: return Item::function;
+    case SymbolKind::Method: return Item::method;
+    case SymbolKind::Module: return Item::class_;
+    case SymbolKind::Field: return Item::field;
+    case SymbolKind::Constant: return Item::constant;
     case SymbolKind::Size:
-    case SymbolKind::Dim: return item_type_parameter;
-    case SymbolKind::File: return item_file;
-    case SymbolKind::Namespace: return item_module;
-    case SymbolKind::Self: return item_keyword;
+    case SymbolKind::Dim: return Item::type_parameter;
+    case SymbolKind::File: return Item::file;
+    case SymbolKind::Namespace: return Item::module;
+    case SymbolKind::Self: return Item::keyword;
     case SymbolKind::Parameter:
     case SymbolKind::Variable:
     case SymbolKind::Import:
-    case SymbolKind::Param: return item_variable;
+    case SymbolKind::Param: return Item::variable;
     case SymbolKind::Word: break;
   }
   switch (symbol.word->kind) {
     case WordKind::Type:
     case WordKind::DType:
-    case WordKind::Layout: return item_struct;
+    case WordKind::Layout: return Item::struct_;
     case WordKind::Constant:
-    case WordKind::Device: return item_constant;
-    case WordKind::Namespace: return item_module;
+    case WordKind::Device: return Item::constant;
+    case WordKind::Namespace: return Item::module;
     case WordKind::TensorMember:
     case WordKind::CacheMember:
     case WordKind::OptimizerMember:
-    case WordKind::ScheduleMember: return item_property;
+    case WordKind::ScheduleMember: return Item::property;
     case WordKind::StateMember:
-    case WordKind::KernelMember: return item_method;
-    default: return item_keyword;
+    case WordKind::KernelMember: return Item::method;
+    default: return Item::keyword;
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "lsp/features/features.h"
 #include "lsp/features/stages.h"
+#include "lsp/protocol/numbers.h"
 
 namespace tessera::lsp {
 
@@ -38,10 +39,10 @@ Encoding choose_encoding(const Json& params) {
 }
 
 Json server_capabilities(Encoding encoding, const ClientAbilities& client, const std::string& version) {
-  constexpr int incremental = 2;
   Json made;
   made["positionEncoding"] = encoding == Encoding::Utf8 ? "utf-8" : "utf-16";
-  made["textDocumentSync"] = {{"openClose", true}, {"change", incremental}, {"save", {{"includeText", false}}}};
+  made["textDocumentSync"] = {
+      {"openClose", true}, {"change", number::Sync::incremental}, {"save", {{"includeText", false}}}};
   made["hoverProvider"] = true;
   made["definitionProvider"] = true;
   made["referencesProvider"] = true;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "lsp/features/features.h"
+#include "lsp/protocol/numbers.h"
 #include "lsp/protocol/rpc.h"
 #include "lsp/protocol/uri.h"
 #include "lsp/server/capabilities.h"
@@ -90,8 +91,7 @@ struct Server::State {
 
   void send(const Json& message) { send_body(to_line(message)); }
   void log(const std::string& text) {
-    constexpr int warning = 2;
-    send(make_notification("window/logMessage", {{"type", warning}, {"message", text}}));
+    send(make_notification("window/logMessage", {{"type", number::Severity::warning}, {"message", text}}));
   }
 
   void work_on(const std::string& uri) {
@@ -228,12 +228,11 @@ void Server::State::execute(const Json& id, const Json& params) {
 void Server::State::show_text(const std::string& title, const std::string& file, const std::string& text) {
   std::string problem;
   if (!write_file(file, text, problem)) return log(fmt::format("'{}' cannot be written: {}", file, problem));
-  constexpr int information = 3;
   if (context.client.show_document) {
     send(make_request(next_request++, "window/showDocument", {{"uri", uri_of(file)}, {"takeFocus", false}}));
   } else {
     std::string message = fmt::format("{} is in {}", title, file);
-    send(make_notification("window/showMessage", {{"type", information}, {"message", message}}));
+    send(make_notification("window/showMessage", {{"type", number::Severity::information}, {"message", message}}));
   }
 }
 
@@ -304,11 +303,10 @@ bool Server::State::forget(const std::string& uri) {
 void Server::State::lose(const std::string& uri) {
   bool was_open = forget(uri);
   if (!lost.insert(path_of(uri)).second) return;
-  constexpr int warning = 2;
   std::string name = std::filesystem::path(path_of(uri)).filename().string();
   std::string how = was_open ? "an edit of" : "the text of";
   std::string text = fmt::format("tessera-lsp could not read {} {}; please close it and open it again", how, name);
-  send(make_notification("window/showMessage", {{"type", warning}, {"message", text}}));
+  send(make_notification("window/showMessage", {{"type", number::Severity::warning}, {"message", text}}));
 }
 
 void Server::State::lose(const LostText& text) {

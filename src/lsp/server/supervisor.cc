@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "lsp/protocol/numbers.h"
 #include "lsp/protocol/positions.h"
 #include "lsp/protocol/rpc.h"
 #include "lsp/protocol/transport.h"
@@ -70,8 +71,7 @@ bool Outgoing::write_to(int out) {
 }
 
 Json show_error(const std::string& text) {
-  constexpr int error = 1;
-  return make_notification("window/showMessage", {{"type", error}, {"message", text}});
+  return make_notification("window/showMessage", {{"type", number::Severity::error}, {"message", text}});
 }
 
 class Supervisor {
@@ -238,8 +238,8 @@ void Supervisor::set_aside(const std::string& uri, const std::string& reason) {
   if (!session_.is_open(uri)) return;
   session_.set_aside(uri);
   Json start = to_json(Position{}), range = {{"start", start}, {"end", start}};
-  constexpr int error = 1;
-  Json diagnostic = {{"range", range}, {"severity", error}, {"source", "tessera"}, {"message", reason}};
+  Json diagnostic = {
+      {"range", range}, {"severity", number::Severity::error}, {"source", "tessera"}, {"message", reason}};
   publish(uri, Json::array({std::move(diagnostic)}));
 }
 
