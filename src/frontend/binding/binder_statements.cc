@@ -86,7 +86,9 @@ void Binder::augmented(const ast::AugAssign& stmt) {
   if (name) note_free(name->text, Place::Value);
   target(stmt.target, nullptr, false);
   auto made = name && is_own(name->loc) ? by_offset_.find(range(name->loc).begin) : by_offset_.end();
-  if (made != by_offset_.end()) out_.occurrences[size_t(made->second)].is_certain = is_certain;
+  if (made == by_offset_.end()) return;
+  Occurrence& occurrence = out_.occurrences[size_t(made->second)];
+  occurrence.is_certain = is_certain && occurrence.local == before;
 }
 
 void Binder::branches(const ast::If& stmt, uint32_t end) {

@@ -19,9 +19,10 @@ class CaptureSearch {
   void add(const Function& function) {
     bool is_library = session_.is_builtin(function.loc) && function.scope == function.scope->module_scope();
     if (is_library) return;
-    if (function.lambda) add(*function.lambda->body, *function.scope, &function);
+    const names::FreeNames& free = session_.free_names(*function.node());
+    if (function.lambda) add(*function.lambda->body, *function.scope, free);
     for (const ast::Stmt* stmt : function.def ? function.def->body : ast::StmtList()) {
-      add(*stmt, *function.scope, &function);
+      add(*stmt, *function.scope, free);
     }
     for (const ast::Parameter& parameter : function.parameters()) {
       if (parameter.default_value) add(*parameter.default_value, *function.scope);
@@ -35,9 +36,9 @@ class CaptureSearch {
       open_.pop_back();
       ast::walk(*text.node, [&](const ast::Node& each) {
         if (const auto* name = ast::as<ast::Name>(&each)) {
-          if (!is_parameter(text.function, name->text)) add_name(name->text, *text.scope);
+          if (text.free->contains(name->text)) add_name(name->text, *text.scope);
         } else if (const auto* member = ast::as<ast::Attribute>(&each)) {
-          add_member(*member, *text.scope);
+          if (text.free->contains(first_name(*member))) add_member(*member, *text.scope);
         }
       });
     }
@@ -45,23 +46,24 @@ class CaptureSearch {
   }
 
  private:
-  /// To be walked, with the function that it is the body of.
+  /// To be walked, with the names that it leaves to the scope.
   struct Text {
     const ast::Node* node;
     Scope* scope;
-    const Function* function;
+    const names::FreeNames* free;
   };
 
-  static bool is_parameter(const Function* function, std::string_view name) {
-    if (!function) return false;
-    for (const ast::Parameter& parameter : function->parameters()) {
-      if (parameter.name.text == name) return true;
-    }
-    return false;
+  /// `a` of `a.b.c`; empty where no name begins it.
+  static std::string_view first_name(const ast::Attribute& member) {
+    const ast::Expr* object = member.object;
+    while (const auto* inner = ast::as<ast::Attribute>(object)) object = inner->object;
+    const auto* name = ast::as<ast::Name>(object);
+    return name ? name->text : std::string_view();
   }
 
-  void add(const ast::Node& node, Scope& scope, const Function* function = nullptr) {
-    if (seen_.insert({&node, &scope}).second) open_.push_back({&node, &scope, function});
+  void add(const ast::Node& node, Scope& scope) { add(node, scope, session_.free_names(node)); }
+  void add(const ast::Node& node, Scope& scope, const names::FreeNames& free) {
+    if (seen_.insert({&node, &scope}).second) open_.push_back({&node, &scope, &free});
   }
 
   void add_name(std::string_view name, Scope& scope) {
@@ -117,7 +119,8 @@ class CaptureSearch {
     } else if (const auto* instance = value.object_as<ModuleInstance>()) {
       if (!instances_.insert(instance).second) return;
       for (const auto& [name, member] : instance->members()) add(member);
-      add(instance->module().stmt(), *instance->scope());
+      // Its parameters are names of that scope.
+      for (const ast::Stmt* stmt : instance->module().stmt().body) add(*stmt, *instance->scope());
     }
   }
 

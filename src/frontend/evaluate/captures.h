@@ -19,7 +19,7 @@ struct Captures {
 };
 
 /// The values that the text of functions leads to, through functions, instances and files that it
-/// names. Names are looked up as if no local name shadowed them: some captures may be too many.
+/// names.
 Captures captures_of(const Session& session, std::span<const Function* const> functions);
 
 }  // namespace tessera::frontend

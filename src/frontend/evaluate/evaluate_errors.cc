@@ -10,7 +10,7 @@
 
 #include "frontend/binding/words.h"
 #include "frontend/evaluate/evaluate.h"
-#include "frontend/syntax/ast_walk.h"
+#include "frontend/syntax/text_brackets.h"
 #include "frontend/values/embedded.h"
 #include "frontend/values/foreign.h"
 #include "frontend/values/modules.h"
@@ -25,13 +25,10 @@ namespace {
 bool is_operand(const SourceManager& sources, Loc loc) {
   std::string_view line = sources.file(loc.file).line(loc.line);
   if (!loc.known() || loc.length == 0 || loc.column - 1 + loc.length > line.size()) return false;
-  int depth = 0;
-  for (char c : line.substr(loc.column - 1, loc.length)) {
-    depth += c == '(' || c == '[' || c == '{';
-    depth -= c == ')' || c == ']' || c == '}';
-    if (depth == 0 && c == ',') return false;
-  }
-  return true;
+  std::string_view text = line.substr(loc.column - 1, loc.length);
+  bool has_comma = false;
+  TextBrackets().read(text, [&](size_t at, size_t depth) { return !(has_comma = depth == 0 && text[at] == ','); });
+  return !has_comma;
 }
 
 }  // namespace
@@ -217,12 +214,12 @@ void Evaluator::label_operand(DiagnosticEngine::Builder& builder, DType dtype, L
 
 namespace {
 
-/// Text that is read for an error; of longer ones nothing is known, so that many errors in a long
-/// text take no longer.
+/// Of text that is read for an error; of longer ones nothing is known, so that many errors in a long text take no
+/// longer.
 constexpr size_t longest_text = size_t(64) << 10;
 
 /// How often a text has a word outside of comments.
-size_t count_word(std::string_view text, std::string_view word, bool is_member = false) {
+size_t count_word(std::string_view text, std::string_view word) {
   auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c >= 0x80; };
   size_t count = 0;
   while (!text.empty()) {
@@ -231,7 +228,7 @@ size_t count_word(std::string_view text, std::string_view word, bool is_member =
     line = line.substr(0, line.find('#'));
     for (size_t at = line.find(word); at != line.npos; at = line.find(word, at + word.size())) {
       size_t end = at + word.size();
-      bool begins = is_member ? at > 0 && line[at - 1] == '.' : at == 0 || !is_part(line[at - 1]);
+      bool begins = at == 0 || !is_part(line[at - 1]);
       count += begins && (end == line.size() || !is_part(line[end]));
     }
   }
@@ -252,48 +249,6 @@ bool help_foreign_name(DiagnosticEngine::Builder& builder, std::string_view name
   return !help.empty();
 }
 
-/// The names that an expression gives a meaning as a target.
-void add_names(const ast::Expr* target, std::set<std::string_view>& names) {
-  if (!target) return;
-  ast::walk(*target, [&](const ast::Node& node) {
-    if (const auto* name = ast::as<ast::Name>(&node)) names.insert(name->text);
-  });
-}
-
-/// Those of parameters, and the sizes and dtypes that their types declare.
-void add_names(std::span<const ast::Parameter> parameters, std::set<std::string_view>& names) {
-  for (const ast::Parameter& parameter : parameters) {
-    names.insert(parameter.name.text);
-    add_names(parameter.annotation, names);
-  }
-}
-
-/// The names that a definition gives a meaning anywhere in it.
-std::set<std::string_view> defined_names(const ast::Node& definition) {
-  std::set<std::string_view> names;
-  ast::walk(definition, [&](const ast::Node& node) {
-    if (const auto* def = ast::as<ast::Def>(&node)) {
-      names.insert(def->name.text);
-      add_names(def->parameters, names);
-    } else if (const auto* module = ast::as<ast::Module>(&node)) {
-      add_names(module->parameters, names);
-    } else if (const auto* lambda = ast::as<ast::Lambda>(&node)) {
-      add_names(lambda->parameters, names);
-    } else if (const auto* assign = ast::as<ast::Assign>(&node)) {
-      for (const ast::Expr* target : assign->targets) add_names(target, names);
-    } else if (const auto* constant = ast::as<ast::Const>(&node)) {
-      names.insert(constant->name.text);
-    } else if (const auto* loop = ast::as<ast::For>(&node)) {
-      add_names(loop->target, names);
-    } else if (const auto* with = ast::as<ast::With>(&node)) {
-      for (const ast::WithItem& item : with->items) add_names(item.target, names);
-    } else if (const auto* comprehension = ast::as<ast::Comprehension>(&node)) {
-      for (const ast::ComprehensionClause& clause : comprehension->clauses) add_names(clause.target, names);
-    }
-  });
-  return names;
-}
-
 /// `Tensor`, `dim`: words of types are in no scope.
 bool is_type_word(std::string_view name) {
   bool is_capitalised = std::isupper(static_cast<unsigned char>(name[0]));
@@ -306,22 +261,17 @@ bool is_type_word(std::string_view name) {
 std::vector<std::string> Evaluator::undefined_names(const Callable& callee) const {
   std::vector<std::string> found;
   if (!callee.definition || !callee.scope || session_.is_builtin(callee.loc)) return found;
-  if (session_.sources().file(callee.loc.file).text().size() > longest_text) return found;
-  std::set<std::string_view> defined = defined_names(*callee.definition);
-  ast::walk(*callee.definition, [&](const ast::Node& node) {
-    const auto* name = ast::as<ast::Name>(&node);
-    bool is_word = name && (is_type_word(name->text) || defined.contains(name->text));
-    bool is_open = name && !is_word && !callee.scope->find(name->text);
-    if (is_open && std::find(found.begin(), found.end(), name->text) == found.end()) found.emplace_back(name->text);
-  });
+  const names::FreeNames& free = session_.free_names(*callee.definition);
+  for (std::string_view name : free.names) {
+    if (!is_type_word(name) && !callee.scope->find(name)) found.emplace_back(name);
+  }
   return found;
 }
 
 bool Evaluator::is_misspelt(Loc defined, std::string_view nearest, std::string_view name, bool is_member) const {
   if (!defined.known() || session_.is_builtin(defined)) return false;
-  std::string_view text = session_.sources().file(defined.file).text();
-  if (text.size() > longest_text) return false;
-  return count_word(text, nearest) == 1 && count_word(text, name, is_member) > 1;
+  if (session_.sources().file(defined.file).text().size() > longest_text) return false;
+  return session_.count_uses(defined, nearest) == 1 && session_.count_uses(defined, name, is_member) > 1;
 }
 
 void Evaluator::blame_definition(DiagnosticEngine::Builder& builder, Loc defined, std::string_view nearest,
@@ -388,7 +338,10 @@ void Evaluator::unknown_dtype(const ast::Name& name) {
 
 Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   Scope* where = nullptr;
-  if (Binding* binding = scope.find(name, &where)) return received(*where, resolve(*binding, *where, name, loc));
+  if (Binding* binding = scope.find(name, &where)) {
+    if (EvaluationObserver* observer = session_.observer()) observer->named(name, loc, *where, *binding);
+    return received(*where, resolve(*binding, *where, name, loc));
+  }
   if (names::is_word(name, names::WordKind::Reserved)) return unsupported(loc, fmt::format("'{}'", name));
   bool is_reported = !frames_.empty() && frames_.back().lacks_names;
   if (is_reported || !session_.is_first_use(loc.file, name)) return Datum::poison();

@@ -1,7 +1,7 @@
 // Statements of the compile-time part of a program.
 
+#include "frontend/binding/names.h"
 #include "frontend/evaluate/evaluate.h"
-#include "frontend/evaluate/kernel_scan.h"
 #include "frontend/syntax/ast_walk.h"
 #include "support/diagnostic_rows.h"
 
@@ -69,7 +69,7 @@ Flow Evaluator::give_up() {
 
 Flow Evaluator::skip(ast::StmtList body, Scope& scope) {
   if (returns(body)) return give_up();
-  for (std::string_view name : assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
+  for (std::string_view name : names::assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
   return Flow::Next;
 }
 

@@ -96,16 +96,6 @@ class Scanner {
   std::set<std::string_view> variables_;
 };
 
-void add_target(const ast::Expr& target, std::vector<std::string_view>& names) {
-  if (const auto* tuple = ast::as<ast::Tuple>(&target)) {
-    for (const ast::Expr* element : tuple->elements) add_target(*element, names);
-    return;
-  }
-  std::string_view name = name_of(&target);
-  if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-    names.push_back(name);
-}
-
 }  // namespace
 
 const ast::Expr* KernelScan::extent(std::string_view axis) const {
@@ -136,22 +126,6 @@ const ast::Expr* probability_of(const ast::Call& draw) {
     if (argument.name.text == "p" || (argument.name.text.empty() && i == 1)) return argument.value;
   }
   return nullptr;
-}
-
-std::vector<std::string_view> assigned_names(ast::StmtList body) {
-  std::vector<std::string_view> names;
-  for (const ast::Stmt* stmt : body) {
-    ast::walk(*stmt, [&](const ast::Node& node) {
-      if (const auto* assign = ast::as<ast::Assign>(&node)) {
-        for (const ast::Expr* target : assign->targets) add_target(*target, names);
-      } else if (const auto* augmented = ast::as<ast::AugAssign>(&node)) {
-        add_target(*augmented->target, names);
-      } else if (const auto* loop = ast::as<ast::For>(&node)) {
-        add_target(*loop->target, names);
-      }
-    });
-  }
-  return names;
 }
 
 }  // namespace tessera::frontend

@@ -45,7 +45,4 @@ std::vector<const ast::Call*> draws_by_call(const ast::Def& def);
 /// The probability that such a call gives; null when it gives none.
 const ast::Expr* probability_of(const ast::Call& draw);
 
-/// Names that the statements assign, in the order of first appearance.
-std::vector<std::string_view> assigned_names(ast::StmtList body);
-
 }  // namespace tessera::frontend

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/syntax/text_brackets.h"
 #include "ir/schedule/schedule_keys.h"
 #include "support/diagnostic_rows.h"
 
@@ -160,20 +161,25 @@ void add(Dictionary& attributes, const std::string& name, Datum value) {
 Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key) {
   if (!call.known()) return call;
   const SourceFile& file = sources.file(call.file);
-  std::string_view text = file.text(), line = file.line(call.line);
   auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
-  int depth = 0;
-  for (size_t at = size_t(line.data() - text.data()) + call.column - 1; at < text.size(); ++at) {
-    char c = text[at];
-    depth += (c == '(' || c == '[' || c == '{') - (c == ')' || c == ']' || c == '}');
-    if (depth <= 0 && c == ')') break;
-    bool is_key = depth == 1 && text.substr(at).starts_with(key) && !is_part(static_cast<unsigned char>(text[at - 1]));
-    if (!is_key) continue;
-    size_t behind = text.find_first_not_of(' ', at + key.size());
-    bool is_given = behind != text.npos && text[behind] == '=' && text.substr(behind, 2) != "==";
-    if (is_given) return file.locate(call.file, uint32_t(at), uint32_t(key.size()));
+  TextBrackets brackets;
+  Loc found = call;
+  bool ends = false;
+  for (uint32_t number = call.line; !ends && number <= file.line_count(); ++number) {
+    std::string_view line = file.line(number);
+    size_t first = number == call.line ? std::min(size_t(call.column - 1), line.size()) : 0;
+    line.remove_prefix(first);
+    brackets.read(line, [&](size_t at, size_t depth) {
+      ends = depth == 0 && line[at] == ')';
+      bool begins = at == 0 || !is_part(static_cast<unsigned char>(line[at - 1]));
+      if (depth != 1 || !begins || !line.substr(at).starts_with(key)) return !ends;
+      size_t behind = line.find_first_not_of(' ', at + key.size());
+      ends = behind != line.npos && line[behind] == '=' && line.substr(behind, 2) != "==";
+      if (ends) found = {call.file, number, uint32_t(first + at) + 1, uint32_t(key.size())};
+      return !ends;
+    });
   }
-  return call;
+  return found;
 }
 
 std::string tunable_axis(std::string_view name) {

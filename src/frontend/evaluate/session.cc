@@ -1,5 +1,6 @@
 #include "frontend/evaluate/session.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -110,6 +111,34 @@ void Session::build_prelude() {
   tessera->members["tile"] = Datum::name_space(tile);
   prelude_->set("ops", Datum::name_space(ops), Loc{});
   prelude_->set("tessera", Datum::name_space(tessera), Loc{});
+}
+
+const names::FreeNames& Session::free_names(const ast::Node& definition) const {
+  auto [it, fresh] = free_names_.try_emplace(&definition);
+  if (fresh) it->second = names::free_names(sources(), definition);
+  return it->second;
+}
+
+size_t Session::count_uses(Loc place, std::string_view name, bool members_only) {
+  auto has_place = [&](const ast::Declaration& each) { return each.stmt->loc.file == place.file; };
+  auto module = std::find_if(modules_.begin(), modules_.end(), [&](const auto& each) {
+    const auto& declarations = each->unit.declarations;
+    return each->file == place.file || std::any_of(declarations.begin(), declarations.end(), has_place);
+  });
+  if (module == modules_.end()) return 0;
+  std::set<FileId> files;
+  for (const ast::Declaration& each : (*module)->unit.declarations) files.insert(each.stmt->loc.file);
+  size_t count = 0;
+  for (FileId file : files) {
+    auto [it, fresh] = file_names_.try_emplace(file);
+    if (fresh) it->second = names::bind_names(sources(), file, (*module)->unit.declarations);
+    std::string_view text = sources().file(file).text();
+    for (const names::Occurrence& each : it->second.occurrences) {
+      bool counts = !members_only || each.kind == names::OccurrenceKind::Member;
+      count += counts && text.substr(each.range.begin, each.range.end - each.range.begin) == name;
+    }
+  }
+  return count;
 }
 
 SourceModule* Session::load_file(FileId file) {

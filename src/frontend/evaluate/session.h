@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "frontend/binding/names.h"
 #include "frontend/evaluate/budget.h"
 #include "frontend/evaluate/parsed_files.h"
 #include "frontend/evaluate/type_expr.h"
@@ -109,6 +110,10 @@ class Session {
   /// Whether a name that nothing defines occurs for the first time in a file: more uses are no more
   /// errors.
   bool is_first_use(FileId file, std::string_view name) { return quiet_ || undefined_.emplace(file, name).second; }
+  /// The names that a definition leaves to the scopes around it.
+  const names::FreeNames& free_names(const ast::Node& definition) const;
+  /// How often the file that a place is in has a name, with the files that it includes; members: behind dots only.
+  size_t count_uses(Loc place, std::string_view name, bool members_only = false);
   /// The edit that imports a name from a module; nothing where the file has no declarations.
   std::optional<Edit> import_edit(FileId file, std::string_view path, std::string_view name) const;
   /// The signature of a def, read once for each place its definition was evaluated.
@@ -219,6 +224,8 @@ class Session {
   std::map<std::pair<const ast::Def*, Scope*>, Function*> methods_;
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
   std::map<std::tuple<FileId, uint32_t, uint32_t>, std::vector<NamedPlace>> written_dims_;
+  mutable std::map<const ast::Node*, names::FreeNames> free_names_;
+  std::map<FileId, names::FileNames> file_names_;
   std::set<std::string> said_;
   std::set<std::pair<FileId, std::string>> undefined_;
   size_t made_ = 0;

@@ -125,6 +125,9 @@ std::optional<Datum> TypeReader::outside(const ast::Name& name) {
   Scope* where = nullptr;
   Binding* binding = scope_.find(name.text, &where);
   if (!binding) return std::nullopt;
+  if (EvaluationObserver* observer = evaluator_.session().observer()) {
+    observer->named(name.text, name.loc, *where, *binding);
+  }
   return evaluator_.resolve(*binding, *where, name.text, name.loc);
 }
 

@@ -14,7 +14,9 @@
 
 namespace tessera::frontend {
 
+class Scope;
 class Session;
+struct Binding;
 
 /// Values and functions are valid during the call only: what a tool keeps of them it copies.
 class EvaluationObserver {
@@ -26,6 +28,8 @@ class EvaluationObserver {
   /// `name`, written at `loc`, has this value from here on: a variable, a parameter of a call, a
   /// dimension of a signature, a field of an instance. Never poison.
   virtual void bound(std::string_view /*name*/, Loc /*loc*/, const Datum& /*value*/) {}
+  /// `name`, written at `loc`, is looked up, and `scope` has it.
+  virtual void named(std::string_view /*name*/, Loc /*loc*/, const Scope& /*scope*/, const Binding& /*binding*/) {}
   /// The value of an expression. Never poison.
   virtual void evaluated(const ast::Expr& /*expr*/, const Datum& /*value*/) {}
   /// The callee and the arguments of a call are evaluated; the callee is about to be run.

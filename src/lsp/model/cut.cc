@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "frontend/syntax/text_brackets.h"
+
 namespace tessera::lsp {
 
 namespace {
@@ -28,70 +30,6 @@ bool begins_with_any(std::string_view line, const std::string_view (&words)[N]) 
 
 /// What a line inside brackets does not begin with at the first column.
 bool must_begin(std::string_view line) { return begins_with_any(line, declaration_words); }
-
-/// Follows brackets and strings from line to line.
-class LineState {
- public:
-  bool inside() const { return depth_ > 0 || !quote_.empty() || continued_; }
-  bool in_string() const { return !quote_.empty(); }
-  void forget() {
-    depth_ = 0;
-    continued_ = false;
-  }
-  void read(std::string_view line);
-
- private:
-  /// Skips a string that begins at `at`; a short one ends with its line.
-  size_t skip_string(std::string_view line, size_t at);
-  size_t skip_long(std::string_view line, size_t at);
-
-  size_t depth_ = 0;
-  bool continued_ = false;
-  std::string_view quote_;  ///< of the long string that goes on
-};
-
-size_t LineState::skip_long(std::string_view line, size_t at) {
-  while (at < line.size()) {
-    if (line[at] == '\\') {
-      at += 2;
-    } else if (line.substr(at).starts_with(quote_)) {
-      at += 3;
-      quote_ = {};
-      return at;
-    } else {
-      ++at;
-    }
-  }
-  return line.size();
-}
-
-size_t LineState::skip_string(std::string_view line, size_t at) {
-  for (std::string_view quote : {std::string_view("\"\"\""), std::string_view("'''")}) {
-    if (!line.substr(at).starts_with(quote)) continue;
-    quote_ = quote;
-    return skip_long(line, at + 3);
-  }
-  char quote = line[at++];
-  while (at < line.size() && line[at] != quote) at += line[at] == '\\' ? 2 : 1;
-  return std::min(at + 1, line.size());
-}
-
-void LineState::read(std::string_view line) {
-  continued_ = false;
-  size_t at = quote_.empty() ? 0 : skip_long(line, 0);
-  while (at < line.size()) {
-    char c = line[at];
-    if (c == '#') return;
-    if (c == '"' || c == '\'') {
-      at = skip_string(line, at);
-      continue;
-    }
-    if (c == '(' || c == '[' || c == '{') ++depth_;
-    if ((c == ')' || c == ']' || c == '}') && depth_ > 0) --depth_;
-    continued_ = c == '\\' && at + 1 == line.size();
-    ++at;
-  }
-}
 
 /// The line at `begin` without its end.
 std::string_view line_at(std::string_view text, size_t begin) {
@@ -170,7 +108,7 @@ class Cutter {
 
   std::string_view text_;
   CodeAhead ahead_;
-  LineState state_;
+  TextBrackets state_;
   std::vector<Range> pieces_;
   size_t begin_ = 0;            ///< of the piece
   size_t comments_ = none;      ///< where the comments right above this line begin

@@ -3,6 +3,7 @@
 //   tessera-check --count 300                        seeds 1 to 300, all that is asked for by the tests
 //   tessera-check --count 20000 --shard 3/40 --resume log.3 --thorough
 //   tessera-check --seed 1234 --show                 the program of one seed
+//   tessera-check --names --count 5000               only the names of each: by their text, and by their evaluation
 //   tessera-check --summary log.*                    what some logs come to
 //
 // A log has a line of JSON for each program; seeds that it has are not run again.
@@ -22,6 +23,7 @@
 #include "check/checker.h"
 #include "check/generate.h"
 #include "check/isolate.h"
+#include "check/names.h"
 #include "check/reduce.h"
 #include "tools/driver/start.h"
 
@@ -50,7 +52,7 @@ struct Options {
   Shard shard;
   std::string resume, json, failures;
   std::vector<std::string> summary;
-  bool thorough = false, show = false, keep = false;
+  bool thorough = false, show = false, keep = false, names = false;
   int timeout = 120, seconds = 0;
 };
 
@@ -279,6 +281,25 @@ int summarise(const std::vector<std::string>& files) {
   return summary.has_failures() ? 1 : 0;
 }
 
+/// Names of random programs: what their text says of them, and what their evaluation found.
+int check_names(const Options& options) {
+  size_t lookups = 0, uncertain = 0, differing = 0;
+  for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed) {
+    for (const std::string& text : {random_scopes(seed), source_of(random_program(seed))}) {
+      SourceManager sources;
+      NameComparison found = compare_names(sources, sources.add("random.tsr", text));
+      lookups += found.lookups;
+      uncertain += found.uncertain;
+      if (found.differences.empty()) continue;
+      ++differing;
+      std::cout << fmt::format("# seed {}\n# {}\n{}\n", seed, fmt::join(found.differences, "\n# "), text);
+    }
+  }
+  std::cout << fmt::format("{} programs, {} names looked up, {} of them decided by the evaluation alone; "
+                           "{} programs differ\n", 2 * options.count, lookups, uncertain, differing);
+  return differing ? 1 : 0;
+}
+
 }  // namespace
 
 }  // namespace tessera::check
@@ -304,6 +325,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--thorough", options.thorough, "each program on every CPU and GPU");
   app.add_flag("--show", options.show, "only show the program");
+  app.add_flag("--names", options.names, "compare what names are by their text with what their evaluation finds");
   app.add_flag("--as-is", options.keep, "do not make failures smaller");
   app.footer(
       "A program's seed is all that it depends on. Each is interpreted and compiled with several options and for all\n"
@@ -313,6 +335,7 @@ int main(int argc, char** argv) {
       "  tessera-check --count 300                  what the tests ask for\n"
       "  tessera-check --count 20000 --shard 3/40 --resume log.3 --thorough\n"
       "  tessera-check --seed 1234 --show           the program of one seed\n"
+      "  tessera-check --names --count 5000         only the names of each: by their text, and by their evaluation\n"
       "  tessera-check --summary log.*              what some logs come to\n"
       "\n"
       "Exit status:\n"
@@ -322,6 +345,7 @@ int main(int argc, char** argv) {
   if (std::optional<int> status = tessera::driver::read_command_line(app, argc, argv)) return *status;
   setenv("TSR_POISON", "1", 1);
   if (!options.summary.empty()) return summarise(options.summary);
+  if (options.names) return check_names(options);
   if (options.show) {
     std::cout << text_of(random_program(options.seed));
     return 0;

@@ -8,7 +8,6 @@
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/evaluate/kernel_value.h"
-#include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
 #include "frontend/values/runtime_range.h"
 #include "ir/numbers/philox.h"
@@ -218,16 +217,10 @@ Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
 
 const Binding* GraphBuilder::captured_tensor(const Function& function) {
   const Binding* found = nullptr;
-  auto visit = [&](const ast::Node& node) {
-    const auto* name = ast::as<ast::Name>(&node);
-    Binding* binding = name ? function.scope->find_here(name->text) : nullptr;
-    for (const ast::Parameter& parameter : function.parameters()) {
-      if (name && parameter.name.text == name->text) binding = nullptr;
-    }
+  for (std::string_view name : session().free_names(*function.node()).names) {
+    Binding* binding = function.scope->find_here(name);
     if (binding && binding->value.is_ir() && !size_of(binding->value.as_ir())) found = binding;
-  };
-  if (function.lambda) ast::walk(*function.lambda->body, visit);
-  for (const ast::Stmt* stmt : function.def ? function.def->body : ast::StmtList()) ast::walk(*stmt, visit);
+  }
   return found;
 }
 

@@ -5,7 +5,7 @@
 // the object is updated, and carried in the dtype they are stored in. Names that are new in a block
 // end with it.
 
-#include "frontend/evaluate/kernel_scan.h"
+#include "frontend/binding/names.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
@@ -100,7 +100,7 @@ struct GraphBuilder::Carried {
 
 GraphBuilder::Carried GraphBuilder::carried_names(ast::StmtList body, Scope& scope) {
   Carried carried;
-  for (std::string_view name : assigned_names(body)) {
+  for (std::string_view name : names::assigned_names(body)) {
     Binding* binding = scope.find(name);
     if (!binding || binding->state != Binding::State::Ready) continue;
     std::vector<Leaf> leaves = leaves_of(binding->value);
@@ -149,7 +149,7 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       values.push_back(convert(value, carried.inits[values.size()]->type()->dtype));
     }
   }
-  for (std::string_view name : assigned_names(body)) {
+  for (std::string_view name : names::assigned_names(body)) {
     Binding* now = inner.find_here(name);
     Binding* before = outer.find(name);
     bool is_carried = std::find(carried.names.begin(), carried.names.end(), name) != carried.names.end();
@@ -360,7 +360,7 @@ Flow GraphBuilder::fill_branch(const ast::If& stmt, size_t arm, bool taken, Bloc
 std::vector<std::string> GraphBuilder::names_of_arms(const ast::If& stmt, size_t arm) {
   std::vector<std::string> names;
   auto add = [&](ast::StmtList body) {
-    for (std::string_view name : assigned_names(body)) {
+    for (std::string_view name : names::assigned_names(body)) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
     }
   };

@@ -294,6 +294,18 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
   return true;
 }
 
+namespace {
+
+/// A parameter that gets its value from a call, and that one of the names means; null when there is none.
+const SignatureParameter* input_in(const names::FreeNames& names, const Signature& signature, Scope& scope) {
+  for (const SignatureParameter& parameter : signature.parameters) {
+    if (names.contains(parameter.name) && !scope.find_here(parameter.name)) return &parameter;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 bool GraphBuilder::assume_where(const Function& function, const Signature& signature,
                                 Scope& scope) {
   std::vector<const ast::Expr*> clauses(function.def->where.begin(), function.def->where.end());
@@ -302,6 +314,11 @@ bool GraphBuilder::assume_where(const Function& function, const Signature& signa
     if (const auto* both = ast::as<ast::Logical>(clause); both && both->op == ast::LogicalOp::And) {
       clauses.insert(clauses.end(), both->operands.begin(), both->operands.end());
       continue;
+    }
+    if (const SignatureParameter* input = input_in(session().free_names(*clause), signature, scope)) {
+      if (function.kind != FunctionKind::Jit) continue;  // its callers say the value
+      unsupported(clause->loc, fmt::format("a 'where' clause of an entry on the value of '{}'", input->name));
+      return false;
     }
     const auto* compare = ast::as<ast::Compare>(clause);
     bool good = compare && compares_sizes(*compare, scope) ? assume(*compare, signature, scope)

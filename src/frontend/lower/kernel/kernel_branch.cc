@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontend/binding/names.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
@@ -19,7 +20,7 @@ namespace {
 std::vector<std::string_view> names_of(const ast::If& stmt) {
   std::vector<std::string_view> names;
   auto add = [&](ast::StmtList body) {
-    for (std::string_view name : assigned_names(body)) {
+    for (std::string_view name : names::assigned_names(body)) {
       if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
     }
   };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/binding/names.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/values/dims.h"
 #include "frontend/values/type_text.h"
@@ -92,7 +93,7 @@ std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For&
   std::vector<Carried> carried;
   std::string_view target =
       ast::as<ast::Name>(loop.target) ? ast::as<ast::Name>(loop.target)->text : "";
-  for (std::string_view name : assigned_names(loop.body)) {
+  for (std::string_view name : names::assigned_names(loop.body)) {
     if (name == target) continue;
     // Loop bodies have scopes of their own here; around them is the function's.
     for (Scope* at = &scope; at; at = loop_scopes_.count(at) ? at->parent() : nullptr) {
