@@ -60,6 +60,10 @@ async function load(browser, page, options) {
 /** A row in sight of a stage's listing whose text matches. */
 const row = (stage, pattern) =>
   `[...document.querySelectorAll('.pane.stage-${stage} .row')].find((row) => ${pattern}.test(row.textContent))`;
+/** Scrolls to the first line of a listing whose text matches. */
+const reveal = (stage, pattern) =>
+  `(({ doc, listing }) => listing.scrollToLine(doc.texts.findIndex((text) => ${pattern}.test(text))))` +
+  `(page.views.code.pane('${stage}'))`;
 const lit = (stage, mark) =>
   `[...document.querySelectorAll('.pane.stage-${stage} .row[data-mark=${mark}] .body')]` +
   '.map((body) => body.textContent.trim())';
@@ -88,6 +92,7 @@ async function testLinks(tab) {
 
 /** A line of the library's product lights up in its own kernel only, and marks the launch of that kernel. */
 async function testKernels(tab) {
+  await tab.value(reveal('schedule', '/sched\\.dot/'));
   await tab.click(row('schedule', '/sched\\.dot/'));
   const units = await tab.value(
     "(({ marks, doc }) => [...new Set([...marks.keys()].map((i) => doc.units[i]))])(page.views.code.pane('tile'))",
@@ -128,6 +133,9 @@ async function testKeyboard(tab) {
   await tab.value("document.querySelector('.pane.stage-graph .listing').focus()");
   await tab.press('Home');
   for (let i = 0; i < 3; i++) await tab.press('ArrowDown');
+  const rowOf = "page.views.code.pane('graph').listing.firstRow";
+  const rows = await tab.value(`${rowOf}[2]`);
+  for (let i = 3; i < rows; i++) await tab.press('ArrowDown');
   assert.match((await tab.value(lit('graph', 'exact'))).join(), /gir\./);
   const active = await tab.value(
     "document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).textContent",
@@ -195,7 +203,7 @@ async function testPictures(tab) {
   assert.match(await tab.value("document.querySelector('#view-kernels').innerText"), /FLOP\/byte[\s\S]*mlp\.1\.v2/);
   await picture(tab, 'kernels');
   await tab.click(
-    "[...document.querySelectorAll('#view-kernels .link')].find((link) => link.textContent === 'mlp.2.v2')",
+    "[...document.querySelectorAll('#view-kernels .link')].find((link) => link.textContent === 'matmul · mlp.2.v2')",
   );
   assert.strictEqual(await tab.value("document.getElementById('kernel').value"), 'mlp.2.v2');
   assert.ok(await tab.value("page.views.code.pane('target').doc.units.every((unit) => unit === 'mlp.2.v2')"));
@@ -280,6 +288,60 @@ async function testHelp(tab) {
   await picture(tab, 'narrow');
 }
 
+/** Ops can be read in a window of 1400 px, and the head is one row in one of 900. */
+async function testWidths(tab) {
+  const resize = async (width, height) => {
+    await tab.send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false });
+    await tab.frame();
+    await tab.frame();
+  };
+  await tab.press('1');
+  await resize(1400, 900);
+  for (const stage of ['graph', 'schedule', 'tile', 'target']) {
+    const rows = await tab.value(
+      `((listing) => [listing.element.scrollWidth - listing.element.clientWidth, listing.length])
+        (page.views.code.pane('${stage}').listing)`,
+    );
+    assert.ok(rows[1] > 0 && rows[0] <= 0, `${stage} is wider than its pane by ${rows[0]} px`);
+  }
+  await picture(tab, 'wide-1400');
+  await resize(900, 700);
+  assert.ok((await tab.value("document.querySelector('.top').offsetHeight")) < 60, 'the head takes two rows');
+  assert.ok((await tab.value("document.querySelector('.toolbar').offsetHeight")) < 60, 'the toolbar takes two rows');
+  await picture(tab, 'narrow-900');
+  await resize(1600, 1000);
+}
+
+/** The address leads back to what is shown. */
+async function testLinksToViews(browser, page, tab) {
+  await tab.press('1');
+  await tab.value("page.views.code.showKernel('mlp.2.v2')");
+  await tab.value("page.views.code.showFile(0)");
+  await tab.value("page.views.code.onCursor(page.views.code.pane('source'), 5, 'pin')");
+  const hash = await tab.value('location.hash');
+  const asked = new URLSearchParams(hash.slice(1));
+  assert.deepStrictEqual(Object.fromEntries(asked), {
+    view: 'code', entry: 'mlp', target: 'cpu:x86-64-v4', kernel: 'mlp.2.v2', line: 'mlp.tsr:6',
+  });
+  const other = await browser.open(pathToFileURL(page).href + hash);
+  await other.until('document.body && document.body.dataset.ready');
+  await other.frame();
+  assert.deepStrictEqual(
+    await other.value(
+      "[page.program.target, document.getElementById('kernel').value, page.views.code.state().line, location.hash]",
+    ),
+    ['cpu:x86-64-v4', 'mlp.2.v2', 'mlp.tsr:6', hash],
+  );
+  assert.deepStrictEqual(other.problems, []);
+  const broken = await browser.open(pathToFileURL(page).href + '#view=nothing&entry=x&kernel=y&line=z:1');
+  await broken.until('document.body && document.body.dataset.ready');
+  assert.strictEqual(await broken.value('page.view'), 'code');
+  assert.deepStrictEqual(broken.problems, []);
+  await tab.send('Page.bringToFront');  // else it draws no frames
+  await tab.press('Escape');
+  await tab.value("page.views.code.showKernel('')");
+}
+
 /** Twelve layers: the page stays small, and only what is in sight is in it. */
 async function testLarge(browser) {
   const page = inspect(
@@ -321,6 +383,8 @@ async function main() {
       console.log(test.name);
       await test(tab);
     }
+    await testLinksToViews(browser, page, tab);
+    await testWidths(tab);
     await testTarget(tab, 'cuda:sm_90a');
     assert.strictEqual(await tab.value("page.views.code.pane('code').title.textContent"), 'PTX');
     await tab.point(row('graph', '/gir\\.gelu/'));

@@ -34,7 +34,7 @@ class CodeView {
   }
 
   build() {
-    this.kernel = el('select', { id: 'kernel', onchange: () => this.fill() });
+    this.kernel = el('select', { id: 'kernel', onchange: () => this.showKernel(this.kernel.value) });
     const chips = el('div', { class: 'chips', role: 'group', 'aria-label': 'Stages shown' });
     this.panes = STAGES.map((stage) => this.makePane(stage));
     for (const pane of this.panes) chips.append(pane.chip);
@@ -69,6 +69,7 @@ class CodeView {
         ['', 'near', 'hit', 'exact'][pane.marks.get(line) || (this.nearUnits?.has(pane.doc.units[line]) ? 1 : 0)],
       onCursor: (line, how, event) => this.onCursor(pane, line, how, event),
       onSide: (step) => this.focusBeside(pane, step),
+      wraps: pane.language === 'ir',
     });
     pane.ruler = el('canvas', {
       class: 'ruler',
@@ -169,7 +170,7 @@ class CodeView {
       .filter((name) => name !== program.name || program.level !== 'graph');
     this.kernel.replaceChildren(
       el('option', { value: '' }, 'all'),
-      ...kernels.map((name) => el('option', { value: name }, name)),
+      ...kernels.map((name) => el('option', { value: name }, this.inspection.titleOf(name))),
     );
     this.fill();
   }
@@ -177,6 +178,7 @@ class CodeView {
   showKernel(name) {
     this.kernel.value = name;
     this.fill();
+    this.onMove?.();
   }
 
   pane(id) {
@@ -254,6 +256,7 @@ class CodeView {
       this.hovered = null;
       this.light(this.pinned);
       if (this.pinned) this.follow(pane);
+      this.onMove?.();
       return;
     }
     const hovered = selected && selected.key >= 0 ? selected : null;
@@ -414,6 +417,24 @@ class CodeView {
       counts,
       isPinned: selection === this.pinned,
     });
+  }
+
+  /** What a link says of this view: a kernel, and the line that is pinned as FILE:LINE. */
+  state() {
+    const { key } = this.pinned || { key: -1 };
+    const place = key < 0 ? '' : `${this.inspection.files[Math.floor(key / 0x100000)].name}:${key % 0x100000}`;
+    return { kernel: this.kernel.value, line: place };
+  }
+
+  restore({ kernel, line }) {
+    const isKnown = [...this.kernel.options].some((option) => option.value === kernel);
+    if (kernel && isKnown) this.showKernel(kernel);
+    const [, name, number] = /^(.*):(\d+)$/.exec(line || '') || [];
+    const file = this.inspection.files.findIndex((known) => known.name === name);
+    if (file < 0 || !this.inspection.fileTexts[file]) return;
+    this.showFile(file);
+    this.onCursor(this.pane('source'), Number(number) - 1, 'pin');
+    this.pane('source').listing.scrollToLine(Math.min(Number(number), this.pane('source').doc.length) - 1);
   }
 
   /** Brings the lines that a pin has lit into sight. */

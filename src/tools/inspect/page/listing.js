@@ -1,19 +1,22 @@
-// A long text of which only the rows in sight are in the page. Rows have one height; a line that is much longer than a
-// listing is wide takes several rows, of which all but a few are folded away until they are asked for.
+// A long text of which only the rows in sight are in the page. Rows have one height. A long line takes several rows, of
+// which all but a few are folded away until they are asked for; where a listing wraps, a row is as long as it is wide.
 
 const ROW = 18,
   OVERSCAN = 10,
-  WRAP = 150,
-  FOLDED_ROWS = 3;
+  MOST_COLUMNS = 150,
+  LEAST_COLUMNS = 40,
+  INDENTED = 6, // columns, of all rows of a line but the first
+  FOLDED_COLUMNS = 450; // of a line, beyond which rows are folded away
 
-/** Where a line is cut into rows, after commas and spaces. */
-function cuts(text) {
+/** Where a line is cut into rows of so many columns, after commas and spaces. */
+function cuts(text, columns) {
   const out = [0];
-  if (text.length <= WRAP * 1.2) return out;
-  for (let at = 0; text.length - at > WRAP; ) {
-    let cut = Math.max(text.lastIndexOf(', ', at + WRAP) + 2, at);
-    if (cut <= at + WRAP / 2) cut = Math.max(text.lastIndexOf(' ', at + WRAP) + 1, at);
-    if (cut <= at + WRAP / 2) cut = at + WRAP;
+  if (text.length <= columns) return out;
+  for (let at = 0; text.length - at > (at ? columns - INDENTED : columns); ) {
+    const room = at ? columns - INDENTED : columns;
+    let cut = Math.max(text.lastIndexOf(', ', at + room - 2) + 2, at);
+    if (cut <= at + room * 0.7) cut = Math.max(text.lastIndexOf(' ', at + room - 1) + 1, at);
+    if (cut <= at + room / 2) cut = at + room;
     out.push(cut);
     at = cut;
   }
@@ -26,10 +29,11 @@ class Listing {
   /**
    * `lines` has `length` and `text(i)`; `draw(row, i, text, isFirst)` fills the element of a row, `mark(i)` says how it
    * is lit. `onCursor(i, how, event)` is called with the place of pointer and keys: how is 'point', 'key' or 'pin'; i is -1 where
-   * they leave.
+   * they leave. A listing that `wraps` is never wider than its element.
    */
-  constructor(label, { draw, mark, onCursor, onSide }) {
-    Object.assign(this, { draw, mark, onCursor, onSide });
+  constructor(label, { draw, mark, onCursor, onSide, wraps = false }) {
+    Object.assign(this, { draw, mark, onCursor, onSide, wraps });
+    this.columns = MOST_COLUMNS;
     this.id = `listing-${listings++}`;
     this.rows = el('div', { class: 'rows', role: 'presentation' });
     this.element = el(
@@ -52,7 +56,10 @@ class Listing {
     this.shown = new Map();
     this.expanded = new Set();
     this.setLines({ length: 0, text: () => '' });
-    new ResizeObserver(() => this.renderSoon()).observe(this.element);
+    new ResizeObserver(() => {
+      if (this.wraps) this.fit();
+      this.renderSoon();
+    }).observe(this.element);
   }
 
   setLines(lines) {
@@ -61,6 +68,26 @@ class Listing {
     this.cursor = -1;
     this.layOut();
     this.element.scrollTop = 0;
+  }
+
+  /** Lays out anew where the width changed; the first line in sight stays there. */
+  fit() {
+    const probe = el('span', { class: 'gutter' }, '0'.repeat(100));
+    probe.style.cssText = 'font-size: inherit; width: auto; visibility: hidden';
+    const space = el('span');
+    space.style.cssText = 'position: absolute; width: calc(var(--gutter) + 1rem)';
+    this.rows.append(probe, space);
+    const width = (this.element.clientWidth - space.offsetWidth) / (probe.getBoundingClientRect().width / 100);
+    probe.remove();
+    space.remove();
+    const columns = Math.min(MOST_COLUMNS, Math.max(LEAST_COLUMNS, Math.floor(width)));
+    if (!(width > 0) || columns === this.columns) return;
+    const line = this.lineOf[Math.floor(this.element.scrollTop / ROW)] ?? 0,
+      cursor = this.lineOf[this.cursor];
+    this.columns = columns;
+    this.layOut();
+    this.cursor = cursor === undefined ? -1 : this.firstRow[cursor];
+    if (line > 0) this.element.scrollTop = this.firstRow[line] * ROW;
   }
 
   /** Rows: the line of each, and its part of the line's text; a part of -1 stands for those that are folded. */
@@ -72,19 +99,20 @@ class Listing {
     let widest = 0;
     for (let i = 0; i < this.lines.length; i++) {
       const text = this.lines.text(i),
-        at = cuts(text);
+        at = cuts(text, this.wraps ? this.columns : MOST_COLUMNS * (text.length <= MOST_COLUMNS * 1.2 ? 1.2 : 1)),
+        most = Math.max(3, Math.round(FOLDED_COLUMNS / this.columns));
       this.firstRow[i] = this.lineOf.length;
-      const folded = at.length > FOLDED_ROWS + 1 && !this.expanded.has(i);
-      for (let part = 0; part < (folded ? FOLDED_ROWS : at.length); part++) {
+      const folded = at.length > most + 1 && !this.expanded.has(i);
+      for (let part = 0; part < (folded ? most : at.length); part++) {
         const end = part + 1 < at.length ? at[part + 1] : text.length;
         this.addRow(i, at[part], end);
-        widest = Math.max(widest, end - at[part] + (part ? 6 : 0));
+        widest = Math.max(widest, end - at[part] + (part ? INDENTED : 0));
       }
-      if (folded) this.addRow(i, -1, at.length - FOLDED_ROWS);
+      if (folded) this.addRow(i, -1, at.length - most);
     }
     this.length = this.lineOf.length;
     this.rows.style.height = `${this.length * ROW}px`;
-    this.rows.style.minWidth = `calc(${widest}ch + var(--gutter) + 2rem)`;
+    this.rows.style.minWidth = this.wraps ? '' : `calc(${widest}ch + var(--gutter) + 2rem)`;
     this.rows.replaceChildren();
     this.shown.clear();
     this.renderSoon();

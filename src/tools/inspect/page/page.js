@@ -41,7 +41,9 @@ class Page {
     };
     this.offerPrograms();
     this.listen();
-    this.showView(VIEWS.includes(location.hash.slice(1)) ? location.hash.slice(1) : 'code');
+    this.restore();
+    this.views.code.onMove = () => this.link();
+    addEventListener('hashchange', () => this.restore());
   }
 
   offerPrograms() {
@@ -61,7 +63,39 @@ class Page {
       (program) => program.name === byId('program').value && program.target === byId('target').value,
     );
     this.isStale = new Set(VIEWS);
-    if (this.view) this.fillView();
+    if (!this.view) return;
+    this.fillView();
+    this.link();
+  }
+
+  /** The address says what is shown, so that it can be sent: #view=code&entry=…&target=…&kernel=…&line=FILE:LINE */
+  link() {
+    if (this.isRestoring) return;
+    const parts = { view: this.view, entry: this.program.name, target: this.program.target };
+    const state = new URLSearchParams({ ...parts, ...(this.view === 'code' ? this.views.code.state() : {}) });
+    for (const [key, value] of [...state]) if (!value) state.delete(key);
+    try {
+      history.replaceState(null, '', `#${state}`);
+    } catch {
+      /* some browsers allow no change of a file's address */
+    }
+  }
+
+  restore() {
+    const hash = location.hash.slice(1),
+      asked = new URLSearchParams(VIEWS.includes(hash) ? { view: hash } : hash);
+    this.isRestoring = true;
+    for (const [id, key] of [
+      ['program', 'entry'],
+      ['target', 'target'],
+    ]) {
+      const value = asked.get(key);
+      if ([...byId(id).options].some((option) => option.value === value)) byId(id).value = value;
+    }
+    this.showProgram();
+    this.showView(VIEWS.includes(asked.get('view')) ? asked.get('view') : 'code');
+    if (this.view === 'code') this.views.code.restore(Object.fromEntries(asked));
+    this.isRestoring = false;
   }
 
   showView(view) {
@@ -75,6 +109,7 @@ class Page {
     this.status.hidden = view !== 'code';
     if (this.isStale.delete('code')) this.views.code.show(this.program);
     this.fillView();
+    this.link();
   }
 
   fillView() {

@@ -141,7 +141,7 @@ class KernelView {
       return;
     }
     if (entry) {
-      if (hasSizes(entry)) page.append(this.figures(entry, target), roofline(entry, target), this.launches(entry));
+      if (hasSizes(entry)) page.append(this.figures(entry, target), roofline(entry, target, this.inspection), this.launches(entry));
       else page.append(openSizes(entry));
     }
     page.append(...this.kernels(kernels, target));
@@ -159,7 +159,8 @@ class KernelView {
   }
 
   link(name) {
-    return el('button', { class: 'link code', onclick: () => this.onKernel(name), title: 'See its lowering' }, name);
+    const text = this.inspection.titleOf(name);
+    return el('button', { class: 'link code', onclick: () => this.onKernel(name), title: 'See its lowering' }, text);
   }
 
   figures(entry, target) {

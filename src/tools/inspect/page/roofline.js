@@ -127,7 +127,7 @@ function roofOf(scales, ceilings, bandwidth) {
   ];
 }
 
-function circlesOf(scales, points) {
+function circlesOf(scales, points, inspection) {
   const most = points[0].time,
     named = [];
   const circles = points.map((point) => {
@@ -137,19 +137,19 @@ function circlesOf(scales, points) {
     const isAlone = named.every((other) => Math.abs(other.x - x) > 70 || Math.abs(other.y - y) > 14);
     if (isAlone && named.length < 6) named.push({ x, y, r, kernel: point.kernel });
     const words =
-      `${point.kernel}, ${count(point.times, 'launch', 'launches')}: ${digitsText(point.x, 3)} FLOP/byte, ` +
+      `${inspection.titleOf(point.kernel)}, ${count(point.times, 'launch', 'launches')}: ${digitsText(point.x, 3)} FLOP/byte, ` +
       `${siText(point.y * 1e9, 'FLOP/s')}, ${timeText(point.time)} in all`;
     return svg('circle', { class: `point ${point.bound}`, cx: x, cy: y, r }, title(words));
   });
   return [
     ...circles,
     ...named.map(({ x, y, r, kernel }) =>
-      svg('text', { class: 'name over', x, y: y + r + 14, 'text-anchor': 'middle' }, kernel),
+      svg('text', { class: 'name over', x, y: y + r + 14, 'text-anchor': 'middle' }, inspection.sourceNameOf(kernel) || kernel),
     ),
   ];
 }
 
-function roofline(entry, target) {
+function roofline(entry, target, inspection) {
   const points = pointsOf(entry),
     { memory_gbytes: bandwidth } = target.figures;
   if (points.length === 0) {
@@ -170,7 +170,7 @@ function roofline(entry, target) {
       { viewBox: `0 0 ${CHART.width} ${CHART.height}`, role: 'img', 'aria-label': words },
       ...gridOf(scales),
       ...roofOf(scales, ceilings, bandwidth),
-      ...circlesOf(scales, points),
+      ...circlesOf(scales, points, inspection),
     ),
     el(
       'figcaption',
