@@ -43,7 +43,7 @@ struct KernelDescriptor {
 };
 
 struct KernelFragments {
-  std::string mma;  ///< such as "16x16x16"; empty when the kernel has no matrix unit
+  std::string mma;  ///< such as "16x16x16"; of the instruction for dots; empty where there is none
   std::string dtype_in;
   std::string dtype_acc;
   bool operator==(const KernelFragments&) const = default;

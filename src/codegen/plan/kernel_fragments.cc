@@ -25,6 +25,7 @@ Fragment fragment_of(Op* op) {
     case OpKind::Wgmma:
       return {{op->attr(Wgmma::m), op->attr(Wgmma::n), op->attr(Wgmma::k)}, op->attr(Wgmma::dtype)};
     case OpKind::MmaSync: return {{16, 8, 16}, op->operand(0)->type()->dtype};
+    case OpKind::DotBf16: return {{1, 16, 2}, DType::BF16};
     case OpKind::TileDotBf16: return {{16, 16, 32}, DType::BF16};
     default: return {};
   }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <numeric>
 
+#include "ir/numbers/dot_rates.h"
 #include "runtime/files/dtype.h"
 #include "runtime/files/text.h"
 #include "runtime/format/plan_views.h"
@@ -17,14 +18,17 @@ double Cost::intensity() const {
   return flops && bytes > 0 ? double(*flops) / double(bytes) : 0;
 }
 
-Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const PeakFigures& peak) {
+Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
+  PeakFigures peak = peak_figures(machine);
   double memory = double(cost.reads + cost.writes) / (peak.bandwidth * 1e3);
   double compute = 0;
   if (cost.flops) {
     bool wide = std::ranges::any_of(
         kernel.buffers, [](const auto& buffer) { return buffer.dtype == format::Dtype::F64; });
-    auto dtype = parse_dtype(kernel.work.dot_dtype);
-    double dots = dtype ? peak.dot(*dtype) : peak.f32;
+    // The factors of the instruction, where there is one: f32 may be multiplied as several bf16.
+    const format::KernelFragments& fragments = kernel.fragments;
+    auto dtype = parse_dtype(fragments.mma.empty() ? kernel.work.dot_dtype : fragments.dtype_in);
+    double dots = dot_rate(machine, fragments.mma, dtype.value_or(DType::F32));
     compute = double(cost.dot_flops) / (dots * 1e3) +
               double(*cost.flops - cost.dot_flops) / ((wide ? peak.f64 : peak.f32) * 1e3);
   }

@@ -33,7 +33,7 @@ struct Estimate {
   double microseconds = 0;
   bool is_memory_bound = true;
 };
-Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const PeakFigures& peak);
+Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine);
 
 struct LaunchFacts {
   size_t step = 0;

@@ -13,8 +13,8 @@ using Json = nlohmann::json;
 
 constexpr int report_format = 1;  // docs/stability.md
 
-Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const PeakFigures& peak) {
-  Estimate time = estimate(cost, kernel, peak);
+Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
+  Estimate time = estimate(cost, kernel, machine);
   return {{"programs", cost.programs},
           {"flops", cost.flops ? Json(*cost.flops) : Json()},
           {"dot_flops", cost.dot_flops},
@@ -59,7 +59,7 @@ Json kernel_json(const KernelFacts& facts, const Machine& machine) {
     out["spill_bytes"] = is_assembled ? Json(kernel.spills) : Json();
     out["occupancy_blocks"] = kernel.occupancy;
   }
-  if (facts.cost) out["launch"] = cost_json(*facts.cost, kernel, peak_figures(machine));
+  if (facts.cost) out["launch"] = cost_json(*facts.cost, kernel, machine);
   return out;
 }
 
@@ -95,7 +95,7 @@ Json entry_json(const EntryFacts& entry, const Machine& machine, const Options& 
     Json one = {{"step", launch.step}, {"source", launch.source}, {"kernel", launch.kernel->name}};
     one["dims"] = launch.dims;
     one["times"] = launch.times ? Json(*launch.times) : Json();
-    if (launch.cost) one.update(cost_json(*launch.cost, *launch.kernel, peak_figures(machine)));
+    if (launch.cost) one.update(cost_json(*launch.cost, *launch.kernel, machine));
     launches.push_back(std::move(one));
   }
   Json dims = Json::object();

@@ -165,7 +165,7 @@ std::optional<EntryWork> sum_of(const EntryFacts& entry, const Machine& machine)
     auto times = double(*launch.times);
     sum.flop += times * double(*launch.cost->flops);
     sum.bytes += times * double(launch.cost->reads + launch.cost->writes);
-    sum.seconds += times * estimate(*launch.cost, *launch.kernel, peak).microseconds * 1e-6;
+    sum.seconds += times * estimate(*launch.cost, *launch.kernel, machine).microseconds * 1e-6;
   }
   return sum;
 }

@@ -112,7 +112,7 @@ class TextWriter {
   }
 
   void write_cost(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
-    Estimate time = estimate(cost, kernel, peak_figures(machine));
+    Estimate time = estimate(cost, kernel, machine);
     put("    a launch   {}{} programs, {} FLOP/byte, {} bound by {}\n", at_dims(cost, kernel), cost.programs,
         cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", seconds_text(time.microseconds * 1e-6),
         time.is_memory_bound ? "memory" : "compute");
@@ -161,7 +161,7 @@ class TextWriter {
 
   double write_row(const LaunchFacts& launch, const Machine& machine) {
     const Cost& cost = *launch.cost;
-    Estimate time = estimate(cost, *launch.kernel, peak_figures(machine));
+    Estimate time = estimate(cost, *launch.kernel, machine);
     put("  {:>8} {:>10} {:>9} {:>9} {:>9}  {:>8}  {}", cost.programs, cost.flops ? flop_text(double(*cost.flops)) : "?",
         bytes_text(double(cost.reads)), bytes_text(double(cost.writes)),
         cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?",

@@ -1,0 +1,15 @@
+#pragma once
+// How fast a machine computes dots by the instruction that was chosen for them, for estimates.
+
+#include <string_view>
+
+#include "ir/numbers/dtype.h"
+#include "ir/numbers/machine.h"
+
+namespace tessera {
+
+/// GFLOP/s, of a CPU's core. `instruction` is the shape of the instruction, m x n x k, as the lowering chose it
+/// ("64x128x16"); empty for multiply-adds of single elements. `dtype` is that of its factors.
+double dot_rate(const Machine& machine, std::string_view instruction, DType dtype);
+
+}  // namespace tessera
