@@ -2,22 +2,26 @@
 
 #include "frontend/kernel_check.h"
 #include "frontend/entry_builder.h"
+#include "frontend/uncalled_check.h"
 
 namespace tessera::frontend {
 
 struct FileCheck::State {
-  State(tessera::Context& context, DiagnosticEngine& diagnostics, SessionOptions options, std::string kernels_for)
+  State(tessera::Context& context, DiagnosticEngine& diagnostics, SessionOptions options,
+        const std::string& kernels_for)
       : session(context, diagnostics, std::move(options)),
         kernels(session),
         graph(context, session.sources(), "checked", Level::Graph),
         builder(session, graph, kernels),
-        called(session, kernels, std::move(kernels_for)) {}
+        called(session, kernels, kernels_for),
+        uncalled(session, kernels, kernels_for) {}
 
   Session session;
   SourceKernels kernels;
   Module graph;
   GraphBuilder builder;
   KernelCheck called;
+  UncalledCheck uncalled;
   SourceModule* file = nullptr;
   std::unique_ptr<EntryBuilder> entries;
 };
@@ -55,13 +59,9 @@ void FileCheck::check(size_t index) {
 
 Block* FileCheck::entries() const { return state_->graph.body(); }
 
-void FileCheck::observe(size_t index) {
-  const Function* function = declared_function(*state_->file, declaration(index));
-  if (!function || function->kind != FunctionKind::Plain) return;
-  Session& session = state_->session;
-  Session::Quiet quiet(session);
-  Module scratch(session.context(), session.sources(), "observed", Level::Graph);
-  GraphBuilder(session, scratch, state_->kernels).build_entry(*function, function->name);
+void FileCheck::check_uncalled(size_t index, const std::function<bool(const ast::Def&)>& was_run) {
+  Budget::Apart apart(state_->session.budget());
+  state_->uncalled.check(*state_->file, declaration(index), was_run);
 }
 
 bool FileCheck::is_spent() const { return state_->session.budget().is_spent(); }

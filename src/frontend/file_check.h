@@ -3,6 +3,7 @@
 // other, so that the tool knows which declaration an error belongs to and can skip those that have
 // not changed.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,8 +28,8 @@ class FileCheck {
   void check(size_t index);
   /// The entries so far, one after the other.
   Block* entries() const;
-  /// Evaluates a function that nothing calls for the observer alone; no errors are reported.
-  void observe(size_t index);
+  /// Checks what a declaration has that nothing runs: a function, a kernel, methods.
+  void check_uncalled(size_t index, const std::function<bool(const ast::Def&)>& was_run);
   /// Whether something was left out as the budget of evaluation is spent.
   bool is_spent() const;
   /// Initial values of params, and entries that leave something open.

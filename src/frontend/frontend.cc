@@ -5,6 +5,7 @@
 #include "frontend/kernel_check.h"
 #include "frontend/entry_builder.h"
 #include "frontend/lower/kernel/kernel_library.h"
+#include "frontend/uncalled_check.h"
 #include "ir/text/verifier.h"
 
 namespace tessera::frontend {
@@ -72,7 +73,7 @@ class Compilation {
     for (const auto& request : state_->kernels.own_kernels(*state_->main, "")) {
       result.exported_kernels.push_back(request.symbol);
     }
-    if (session.observer()) observe_the_rest(builder, module_name(file));
+    check_the_rest(builder);
     diagnostics_.sort_from(first);
     if (!parsed || diagnostics_.error_count() != errors) return failure;
     if (verify(*graph, diagnostics_).failed()) return failure;
@@ -101,8 +102,7 @@ class Compilation {
 
   /// In silence where the file has syntax errors: names may be missing because of them.
   void evaluate_constants(EntryBuilder& entries) {
-    std::optional<Session::Quiet> quiet;
-    if (state_->main->broken) quiet.emplace(state_->session);
+    Session::Reports reports(state_->session, state_->main->broken ? Reporting::Nothing : Reporting::All);
     entries.evaluate_constants();
   }
 
@@ -116,21 +116,17 @@ class Compilation {
     check.build_called(graph.body()->front());
   }
 
-  /// Functions that nothing calls, and those of a file with errors in its layout, are evaluated as
-  /// if they were entries: an observer hears their values, and errors are not reported.
-  void observe_the_rest(const GraphBuilder& builder, const std::string& name) {
+  /// What nothing calls. Of a file with errors in its layout an observer hears the values, and errors are not reported.
+  void check_the_rest(const GraphBuilder& builder) {
     Session& session = state_->session;
-    Session::Quiet quiet(session);
+    bool is_broken = state_->main->broken;
+    if (is_broken && !session.observer()) return;
+    Budget::Apart apart(session.budget());
+    UncalledCheck check(session, state_->kernels, kernels_for_);
     for (const ast::Declaration& declaration : state_->main->unit.declarations) {
       if (is_cancelled()) return;
-      const Function* function = declared_function(*state_->main, *declaration.stmt);
-      if (!function || function->kind == FunctionKind::Kernel) continue;
-      bool known = builder.was_called(*function) ||
-                   (function->kind == FunctionKind::Jit && !state_->main->broken);
-      if (known) continue;
-      // Each in a module of its own: a name is looked for among all that a module has.
-      Module scratch(session.context(), session.sources(), name, Level::Graph);
-      GraphBuilder(session, scratch, state_->kernels).build_entry(*function, function->name);
+      check.check(*state_->main, *declaration.stmt, [&](const ast::Def& def) { return builder.was_run(def); },
+                  is_broken ? Reporting::Nothing : Reporting::OfAnyCall);
     }
   }
 

@@ -48,6 +48,24 @@ class Budget {
   void pause();
   void resume() { start_ = spending(); }
 
+  /// What is done while it lives has the same number of steps for itself, and none of them count.
+  class Apart {
+   public:
+    explicit Apart(Budget& budget) : budget_(budget), steps_(budget.steps()), spent_(budget.spent_) {
+      budget_.most_steps_ += steps_;
+    }
+    ~Apart() {
+      budget_.most_steps_ -= steps_;
+      budget_.start_.steps += budget_.steps() - steps_;
+      budget_.spent_ = spent_;
+    }
+    Apart(const Apart&) = delete;
+
+   private:
+    Budget& budget_;
+    uint64_t steps_;
+    bool spent_;
+  };
   /// Counts while it lives.
   class Running {
    public:

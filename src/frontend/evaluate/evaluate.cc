@@ -175,17 +175,20 @@ std::optional<std::vector<Datum>> Evaluator::evaluate_all(ast::ExprList list, Sc
 
 Datum Evaluator::evaluate_dict(const ast::Dict& dict, Scope& scope) {
   Dictionary entries;
+  bool is_poisoned = false;
   for (const ast::DictEntry& entry : dict.entries) {
     Datum key = evaluate(*entry.key, scope);
     Datum value = evaluate(*entry.value, scope);
-    if (key.is_poison() || value.is_poison()) return Datum::poison();
+    is_poisoned = is_poisoned || key.is_poison() || value.is_poison();
+    if (is_poisoned && is_open()) continue;
+    if (is_poisoned) return Datum::poison();
     if (!key.is(DatumKind::String)) {
       report(diag::wrong_kind, entry.key->loc, "a key of this dict", describe(key), "a string");
       return Datum::poison();
     }
     entries.entries.emplace_back(key.as_string(), std::move(value));
   }
-  return Datum::dict(std::move(entries));
+  return is_poisoned ? Datum::poison() : Datum::dict(std::move(entries));
 }
 
 Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
@@ -211,6 +214,11 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
 
 Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope) {
   Datum condition = evaluate(*node.condition, scope);
+  if (is_open() && is_unknown(condition)) {
+    evaluate(*node.then_value, scope);
+    evaluate(*node.else_value, scope);
+    return Datum::poison();
+  }
   if (condition.is_ir()) {
     auto builder =
         report(diag::wrong_kind, node.condition->loc, "the condition", describe(condition), "a compile-time bool");
@@ -246,6 +254,7 @@ Datum Evaluator::evaluate_lambda(const ast::Lambda& lambda, Scope& scope) {
   function->lambda = &lambda;
   function->scope = capture(scope);
   function->loc = lambda.loc;
+  if (is_open()) explore(*function, *open_scope(function->scope));
   return Datum::function(function);
 }
 
@@ -280,7 +289,11 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
   const ast::ComprehensionClause& at = node.clauses[clause];
   Datum iterable = evaluate(*at.iterable, scope);
   if (!iterable.is_sequence()) {
-    if (!iterable.is_poison()) {
+    if (iterable.is_poison() && is_open()) {
+      assign(*at.target, Datum::poison(), scope);
+      explore_all(at.conditions, scope);
+      run_clauses(node, clause + 1, scope, entries, elements);
+    } else if (!iterable.is_poison()) {
       report(diag::wrong_kind, at.iterable->loc, "the iterable of 'for'", describe(iterable),
              "a tuple, a list or a range");
     }
@@ -294,8 +307,9 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
     for (const ast::Expr* condition : at.conditions) {
       std::optional<bool> truth =
           expect_bool(evaluate(*condition, scope), condition->loc, "the condition");
-      if (!truth) return elements.push_back(Datum::poison());
-      taken = taken && *truth;
+      if (!truth) elements.push_back(Datum::poison());
+      if (!truth && !is_open()) return;
+      taken = taken && truth.value_or(true);
     }
     if (taken) run_clauses(node, clause + 1, scope, entries, elements);
   }
@@ -400,6 +414,7 @@ Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& n
 
 Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
   Datum object = evaluate(*node.object, scope);
+  if (object.is_poison() && is_open()) explore_all(node.indices, scope);
   if (object.is_poison()) return object;
   if (object.is_sequence() && node.indices.size() == 1) {
     return index_sequence(object, *node.indices[0], scope);

@@ -29,6 +29,12 @@ class Module;
 
 namespace tessera::frontend {
 
+/// Whether what is run has the arguments of a call.
+enum class Arguments : uint8_t {
+  Given,
+  Open,  ///< nothing calls it: poison stands for values that a call would give, and everything is looked at
+};
+
 /// How a block ended.
 enum class Flow : uint8_t { Next, Return };
 
@@ -93,7 +99,8 @@ std::string operator_text(ElementwiseKind kind);
 
 class Evaluator {
  public:
-  explicit Evaluator(Session& session) : session_(session) {}
+  explicit Evaluator(Session& session, Arguments arguments = Arguments::Given)
+      : session_(session), arguments_(arguments) {}
   virtual ~Evaluator() = default;
   Evaluator(const Evaluator&) = delete;
 
@@ -301,6 +308,20 @@ class Evaluator {
   /// poison, and so does the function's result if the block returns.
   Flow skip(ast::StmtList body, Scope& scope);
 
+  // What is run though nothing calls it (evaluate_open.cc).
+  bool is_open() const { return arguments_ == Arguments::Open; }
+  /// Whether another call could give a value instead of this one: it is a size, or computed of sizes.
+  bool depends_on_call(const Datum& value) const;
+  bool is_unknown(const Datum& value) const { return value.is_poison() || depends_on_call(value); }
+  /// Runs a function of which no argument is known.
+  void explore(const Function& function, Scope& scope);
+
+ public:
+  /// An instance of a module of which none is made, its sizes symbolic; poison when an error was reported.
+  Datum open_instance(const ModuleReference& module);
+
+ protected:
+
  private:
   /// One level of expressions and blocks inside each other, while it lives.
   class Nesting {
@@ -316,6 +337,17 @@ class Evaluator {
     bool allowed_ = true;
   };
   void add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc);
+
+  // What is run though nothing calls it (evaluate_open.cc).
+  /// Runs a block that may be run or not; what it does to names and to the result is unknown.
+  Flow explore(ast::StmtList body, Scope& scope);
+  /// The same of an `if`, of whose arms one from `first` on is run.
+  Flow explore_arms(const ast::If& stmt, size_t first, Scope& scope);
+  Flow explore_for(const ast::For& stmt, Scope& scope);
+  void explore_all(ast::ExprList exprs, Scope& scope);
+  /// Checks that a call whose arguments are not all known has as many as it needs.
+  void explore_call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
+  void match_parameters(const Callable& callee, const std::vector<CallArgument>& arguments, Loc loc);
 
   // The place at fault, and the fix (evaluate_errors.cc).
   /// Names that a definition uses and nothing defines.
@@ -455,6 +487,7 @@ class Evaluator {
   };
 
   Session& session_;
+  const Arguments arguments_;
   std::vector<CallFrame> frames_;
   CallFrame finished_;
   bool defines_constant_ = false;

@@ -110,8 +110,11 @@ Datum Evaluator::make_open_range(const BoundArguments& arguments) {
 
 Datum Evaluator::make_range(const BoundArguments& arguments) {
   bool one = arguments[1].is_none();
-  auto is_open = [](const Datum& bound) { return bound.is_ir() || bound.is(DatumKind::Dim); };
-  if (is_open(arguments[0]) || is_open(arguments[1])) return make_open_range(arguments);
+  if (std::ranges::any_of(arguments.values, [&](const Datum& each) { return depends_on_call(each); })) {
+    return Datum::poison();  // a call that gives a number unrolls the loop
+  }
+  auto is_bound = [](const Datum& bound) { return bound.is_ir() || bound.is(DatumKind::Dim); };
+  if (is_bound(arguments[0]) || is_bound(arguments[1])) return make_open_range(arguments);
   std::optional<int64_t> first = one ? 0 : expect_int(arguments[0], arguments.locs[0], "the start");
   size_t stop = one ? 0 : 1;
   std::optional<int64_t> last = expect_int(arguments[stop], arguments.locs[stop], "the stop");
@@ -169,6 +172,9 @@ std::optional<Datum> Evaluator::extreme(bool greatest, const BoundArguments& arg
   }
   const std::vector<Datum>& rest = arguments[1].elements();
   values.insert(values.end(), rest.begin(), rest.end());
+  if (std::ranges::any_of(values, [&](const Datum& each) { return each.is_ir() && depends_on_call(each); })) {
+    return Datum::poison();
+  }
   if (values.empty() || !all(values, &Datum::is_scalar)) {
     if (values.size() == 1) return std::nullopt;
     std::string_view name = greatest ? "maximum" : "minimum";

@@ -197,6 +197,7 @@ Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
     poisoned = poisoned || given.value.is_poison();
     arguments.push_back(std::move(given));
   }
+  if (poisoned && is_open()) explore_call(callee, std::move(arguments), node.loc);
   if (poisoned) return Datum::poison();
   if (EvaluationObserver* observer = session_.observer()) observer->called(node, callee);
   return call(callee, std::move(arguments), node.loc);
@@ -363,10 +364,23 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
       matcher.report_missing(i);
       return false;
     }
-    if (value.is_poison()) return false;
+    if (value.is_poison() && !is_open()) return false;
     scope.set(parameter.name.text, std::move(value), parameter.loc);
   }
   return true;
+}
+
+void Evaluator::match_parameters(const Callable& callee, const std::vector<CallArgument>& arguments, Loc loc) {
+  std::vector<Slot> slots;
+  for (const ast::Parameter& parameter : callee.parameters) {
+    slots.push_back({parameter.name.text, parameter.keyword_only});
+  }
+  ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc,
+                          [&] { return undefined_names(callee); });
+  if (!matcher.match(arguments)) return;
+  for (size_t i = 0; i < callee.parameters.size(); ++i) {
+    if (!matcher.chosen(i) && !callee.parameters[i].default_value) return matcher.report_missing(i);
+  }
 }
 
 bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc) {
@@ -380,6 +394,7 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     Datum holds = evaluate(*clause, scope);
     auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
     frames_.pop_back();
+    if (!truth && is_open()) continue;
     if (!truth) return false;
     if (*truth) continue;
     std::map<std::string, ClauseValue> values = clause_values(*clause, scope);

@@ -227,7 +227,7 @@ Datum Evaluator::conform_constant(const TypePattern& pattern, const Datum& value
       break;
   }
   if (fits) return value;
-  report(diag::wrong_kind, loc, what, describe(value), wanted);
+  if (!is_unknown(value)) report(diag::wrong_kind, loc, what, describe(value), wanted);
   return Datum::poison();
 }
 
@@ -239,19 +239,19 @@ void Evaluator::enter(const Placement&, Loc) {}
 
 std::optional<int64_t> Evaluator::expect_int(const Datum& datum, Loc loc, std::string_view what) {
   if (datum.is(DatumKind::Int)) return datum.as_int();
-  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "an integer");
+  if (!is_unknown(datum)) report(diag::wrong_kind, loc, what, describe(datum), "an integer");
   return std::nullopt;
 }
 
 std::optional<double> Evaluator::expect_number(const Datum& datum, Loc loc, std::string_view what) {
   if (datum.is_number()) return datum.as_double();
-  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a number");
+  if (!is_unknown(datum)) report(diag::wrong_kind, loc, what, describe(datum), "a number");
   return std::nullopt;
 }
 
 std::optional<bool> Evaluator::expect_bool(const Datum& datum, Loc loc, std::string_view what) {
   if (datum.is(DatumKind::Bool)) return datum.as_bool();
-  if (!datum.is_poison()) report(diag::wrong_kind, loc, what, describe(datum), "a bool");
+  if (!is_unknown(datum)) report(diag::wrong_kind, loc, what, describe(datum), "a bool");
   return std::nullopt;
 }
 

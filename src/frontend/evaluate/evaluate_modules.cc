@@ -156,6 +156,7 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
     return Datum::poison();
   }
   const ModuleReference& module = application.module();
+  if (!is_open()) session_.note_instance(module.stmt(), Datum::poison());
   Scope* scope = open_scope(module.scope());
   constexpr size_t member_bytes = sizeof(std::pair<std::string, Datum>) + 64;
   size_t members = application.arguments().size() + module.stmt().body.size();
@@ -179,6 +180,7 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
   instantiating_.pop_back();
   if (!good) return Datum::poison();
   Datum made = Datum::object(std::move(instance));
+  if (!is_open()) session_.note_instance(module.stmt(), made);
   scope->set("self", made, module.stmt().name.loc);
   return made;
 }
@@ -190,7 +192,7 @@ bool Evaluator::make_members(const ModuleApplication& application, const std::st
   for (const ast::Stmt* stmt : module.body) {
     if (const auto* constant = ast::as<ast::Const>(stmt)) {
       Datum value = this->constant(*constant->value, constant->name, scope);
-      if (value.is_poison()) return false;
+      if (value.is_poison() && !is_open()) return false;
       observe(constant->name.text, constant->name.loc, value);
       scope.set(constant->name.text, value, constant->name.loc);
       instance.set_member(constant->name.text, std::move(value));
@@ -199,7 +201,7 @@ bool Evaluator::make_members(const ModuleApplication& application, const std::st
       if (!name || !assign->annotation) return false;
       if (instance.member(name->text)) return false;  // defined twice, which is said
       Datum value = field(*assign, scope, path, application.loc());
-      if (value.is_poison()) return false;
+      if (value.is_poison() && !is_open()) return false;
       if (!value.object_as<ParamReference>()) observe(name->text, name->loc, value);
       instance.set_member(name->text, std::move(value));
     }
@@ -221,6 +223,7 @@ Datum Evaluator::field(const ast::Assign& field, Scope& scope, const std::string
     declaration.scope = &scope;
     declaration.loc = name.loc;
     declaration.instance = instance;
+    if (is_open()) return Datum::object(std::make_shared<ParamReference>(session_.add_unlisted_param(declaration)));
     const ParamDeclaration* added = session_.add_param(std::move(declaration));
     return added ? Datum::object(std::make_shared<ParamReference>(added)) : Datum::poison();
   }

@@ -333,7 +333,8 @@ Datum Evaluator::binary_sequences(ast::BinaryOp op, const Datum& a, const Datum&
   if (bools && op == ast::BinaryOp::BitAnd) return Datum::boolean(a.as_bool() && b.as_bool());
   if (bools && op == ast::BinaryOp::BitOr) return Datum::boolean(a.as_bool() || b.as_bool());
   if (bools && op == ast::BinaryOp::BitXor) return Datum::boolean(a.as_bool() != b.as_bool());
-  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  bool depends = depends_on_call(a) || depends_on_call(b);  // a list repeated by a size
+  if (!depends) report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
   return Datum::poison();
 }
 
@@ -342,6 +343,7 @@ Datum Evaluator::evaluate_logical(const ast::Logical& node, Scope& scope) {
   std::optional<Datum> dynamic;
   for (const ast::Expr* operand : node.operands) {
     Datum value = evaluate(*operand, scope);
+    if (value.is_poison() && is_open()) explore_all(node.operands, scope);
     if (value.is_poison()) return value;
     if (is_dynamic(value)) {
       if (dynamic) {
@@ -364,6 +366,7 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
   Datum left = evaluate(*node.operands[0], scope);
   for (size_t i = 0; i < node.ops.size(); ++i) {
     Datum right = evaluate(*node.operands[i + 1], scope);
+    if (is_open() && (left.is_poison() || right.is_poison())) explore_all(node.operands, scope);
     if (left.is_poison() || right.is_poison()) return Datum::poison();
     operands_ = {node.operands[i]->loc, node.operands[i + 1]->loc};
     Datum result = compare(node.ops[i], left, right, node.loc);

@@ -68,6 +68,7 @@ Flow Evaluator::give_up() {
 }
 
 Flow Evaluator::skip(ast::StmtList body, Scope& scope) {
+  if (is_open()) return explore(body, scope);
   if (returns(body)) return give_up();
   for (std::string_view name : names::assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
   return Flow::Next;
@@ -196,6 +197,7 @@ Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
     // A rate that may be 0 is tested as in Python.
     if (condition.is(DatumKind::Float)) condition = Datum::boolean(condition.as_double() != 0);
     std::optional<bool> truth = expect_bool(condition, arm.condition->loc, "the condition");
+    if (!truth && is_open()) return explore_arms(stmt, i, scope);
     if (!truth) {
       Flow flow = skip(stmt.else_body, scope);
       for (const ast::IfArm& each : stmt.arms) {
@@ -210,7 +212,7 @@ Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
 
 Flow Evaluator::execute_for(const ast::For& stmt, Scope& scope) {
   Datum iterable = evaluate(*stmt.iterable, scope);
-  if (iterable.is_poison()) return skip(stmt.body, scope);
+  if (iterable.is_poison()) return is_open() ? explore_for(stmt, scope) : skip(stmt.body, scope);
   if (!iterable.is_sequence()) return for_each(iterable, stmt, scope);
   for (const Datum& element : iterable.elements()) {
     if (!count_step(stmt.loc)) return give_up();
@@ -249,6 +251,7 @@ void Evaluator::define(const ast::Def& def, Scope& scope) {
   // A call of itself finds the name, and then that it may not.
   around->set(def.name.text, function, def.name.loc);
   scope.set(def.name.text, function, def.name.loc);
+  if (is_open()) explore(function.as_function(), *open_scope(around));
 }
 
 }  // namespace tessera::frontend

@@ -62,10 +62,10 @@ Namespace* Session::new_namespace() {
 const Signature& Session::signature(Evaluator& evaluator, const Function& function) {
   auto key = std::make_pair(function.def, function.scope);
   auto it = signatures_.find(key);
-  if (it == signatures_.end()) {
-    it = signatures_.emplace(key, read_signature(evaluator, function)).first;
-  }
-  return it->second;
+  if (it != signatures_.end()) return it->second;
+  Signature signature = read_signature(evaluator, function);
+  if (signature.failed && !may_report()) return failed_signatures_.emplace_back(std::move(signature));
+  return signatures_.emplace(key, std::move(signature)).first->second;
 }
 
 const Signature* Session::known_signature(const Function& function) const {
@@ -217,7 +217,7 @@ const std::vector<NamedPlace>* Session::written_dim(Loc written) const {
 bool Session::drops_errors() const {
   auto is_error = [](const Diagnostic& diagnostic) { return diagnostic.severity == Severity::Error; };
   const std::vector<Diagnostic>& kept = diagnostics_->all();
-  return quiet_ || size_t(std::count_if(kept.begin(), kept.end(), is_error)) < diagnostics_->error_count();
+  return !may_report() || size_t(std::count_if(kept.begin(), kept.end(), is_error)) < diagnostics_->error_count();
 }
 
 bool Session::is_builtin(Loc loc) const {

@@ -2,6 +2,7 @@
 // One compilation of the front end: files, scopes, functions, and what has been said about them
 // already.
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -16,6 +17,7 @@
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/budget.h"
 #include "frontend/evaluate/parsed_files.h"
+#include "frontend/evaluate/reporting.h"
 #include "frontend/evaluate/type_expr.h"
 #include "frontend/syntax/parse.h"
 #include "frontend/values/function.h"
@@ -109,7 +111,9 @@ class Session {
   Namespace* new_namespace();
   /// Whether a name that nothing defines occurs for the first time in a file: more uses are no more
   /// errors.
-  bool is_first_use(FileId file, std::string_view name) { return quiet_ || undefined_.emplace(file, name).second; }
+  bool is_first_use(FileId file, std::string_view name) {
+    return !may_report() || undefined_.emplace(file, name).second;
+  }
   /// The names that a definition leaves to the scopes around it.
   const names::FreeNames& free_names(const ast::Node& definition) const;
   /// How often the file that a place is in has a name, with the files that it includes; members: behind dots only.
@@ -122,6 +126,19 @@ class Session {
   const Signature* known_signature(const Function& function) const;
   /// Adds a param; null, with a diagnostic, when another has its key.
   const ParamDeclaration* add_param(ParamDeclaration declaration);
+  /// A param of an instance that is in no program: none of `params()`.
+  const ParamDeclaration* add_unlisted_param(ParamDeclaration declaration) {
+    return &unlisted_params_.emplace_back(std::move(declaration));
+  }
+  /// The first instance that was made of a module, poison if that failed; null when nothing makes one.
+  const Datum* first_instance(const ast::Module& module) const {
+    auto found = first_instances_.find(&module);
+    return found == first_instances_.end() ? nullptr : &found->second;
+  }
+  void note_instance(const ast::Module& module, const Datum& instance) {
+    Datum& first = first_instances_[&module];
+    if (first.is_poison()) first = instance;
+  }
   /// The params of all files and instances, in the order of loading, declaration and making.
   const std::deque<ParamDeclaration>& params() const { return params_; }
 
@@ -143,18 +160,34 @@ class Session {
 
   /// True for a place in the embedded standard library.
   bool is_builtin(Loc loc) const;
-  /// True the first time that it is called with this text, and errors are not only counted (Quiet).
-  bool say_once(std::string text) { return !quiet_ && said_.insert(std::move(text)).second; }
-  /// While it lives, errors are counted and not reported: what is evaluated for an observer alone
-  /// may have some that no compilation finds.
-  class Quiet {
+  /// True the first time that it is called with this text, and errors are not only counted.
+  bool say_once(std::string text) { return may_report() && said_.insert(std::move(text)).second; }
+  /// While it lives, no more diagnostics are reported than that; errors that are not are counted.
+  class Reports {
    public:
-    explicit Quiet(Session& session) : session_(session) { session_.quiet_ = true; }
-    ~Quiet() { session_.quiet_ = false; }
-    Quiet(const Quiet&) = delete;
+    Reports(Session& session, Reporting reporting) : session_(session), outer_(session.reporting_) {
+      session.reporting_ = std::max(outer_, reporting);
+    }
+    ~Reports() { session_.reporting_ = outer_; }
+    Reports(const Reports&) = delete;
 
    private:
     Session& session_;
+    Reporting outer_;
+  };
+  /// While it lives, errors that would be reported are counted instead.
+  class Trial {
+   public:
+    explicit Trial(Session& session) : session_(session), outer_(session.trial_) { session.trial_ = this; }
+    ~Trial() { session_.trial_ = outer_; }
+    Trial(const Trial&) = delete;
+    size_t errors() const { return errors_; }
+
+   private:
+    friend class Session;
+    Session& session_;
+    Trial* outer_;
+    size_t errors_ = 0;
   };
   /// Errors so far, said or not.
   size_t error_count() const { return diagnostics_->error_count() + unsaid_errors_; }
@@ -164,9 +197,13 @@ class Session {
   /// Reports, unless the same diagnostic was already reported at that place.
   template <int N, typename... Args>
   DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
-    bool says = !quiet_ && reported_.insert({subject_of(kind.id), loc.file, loc.line, loc.column}).second;
+    bool is_error = diag_info(kind.id).severity == Severity::Error;
+    bool may_say = is_reported(kind.id, reporting_);
+    if (trial_) trial_->errors_ += may_say && is_error;
+    may_say = may_say && !trial_;
+    bool says = may_say && reported_.insert({subject_of(kind.id), loc.file, loc.line, loc.column}).second;
     if (!says) {
-      unsaid_errors_ += quiet_ && diag_info(kind.id).severity == Severity::Error;
+      unsaid_errors_ += !may_say && is_error;
       repeated_ = {};
       return DiagnosticEngine::Builder(&repeated_);
     }
@@ -174,6 +211,7 @@ class Session {
   }
 
  private:
+  bool may_report() const { return reporting_ != Reporting::Nothing && !trial_; }
   struct Loading {
     SourceModule* module;
     Loc import;  ///< the statement of the importing file; unknown for the main file
@@ -216,11 +254,14 @@ class Session {
   std::deque<Function> functions_;
   std::deque<Namespace> namespaces_;
   std::deque<ParamDeclaration> params_;
+  std::deque<ParamDeclaration> unlisted_params_;
+  std::map<const ast::Module*, Datum> first_instances_;
   std::map<std::string_view, const ParamDeclaration*> params_by_key_;
   std::deque<std::unique_ptr<SourceModule>> modules_;
   std::map<FileId, SourceModule*> by_file_;
   std::vector<Loading> loading_;
   std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
+  std::deque<Signature> failed_signatures_;  ///< whose errors are not said
   std::map<std::pair<const ast::Def*, Scope*>, Function*> methods_;
   std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
   std::map<std::tuple<FileId, uint32_t, uint32_t>, std::vector<NamedPlace>> written_dims_;
@@ -229,7 +270,8 @@ class Session {
   std::set<std::string> said_;
   std::set<std::pair<FileId, std::string>> undefined_;
   size_t made_ = 0;
-  bool quiet_ = false;
+  Reporting reporting_ = Reporting::All;
+  Trial* trial_ = nullptr;
   size_t unsaid_errors_ = 0;
   Diagnostic repeated_{};
 };

@@ -14,6 +14,15 @@ std::vector<const PlacedDiagnostic*> in_order(std::vector<const PlacedDiagnostic
   auto before = [&](const PlacedDiagnostic* a, const PlacedDiagnostic* b) { return shown(a) < shown(b); };
   std::set<const PlacedDiagnostic*, decltype(before)> said(before);
   std::erase_if(list, [&](const PlacedDiagnostic* diagnostic) { return !said.insert(diagnostic).second; });
+  // What the file's own check found needs no call that leads there.
+  auto place = [](const PlacedDiagnostic* d) { return std::tuple(d->range.begin, d->range.end, d->id, d->message); };
+  std::set<decltype(place(nullptr))> own;
+  for (const PlacedDiagnostic* diagnostic : list) {
+    if (diagnostic->notes.empty()) own.insert(place(diagnostic));
+  }
+  std::erase_if(list, [&](const PlacedDiagnostic* diagnostic) {
+    return !diagnostic->notes.empty() && own.count(place(diagnostic)) != 0;
+  });
   std::stable_sort(list.begin(), list.end(), [](const PlacedDiagnostic* a, const PlacedDiagnostic* b) {
     return a->range.begin < b->range.begin;
   });

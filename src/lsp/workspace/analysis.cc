@@ -278,17 +278,17 @@ class PieceAnalysis {
     std::shared_ptr<const DeclarationResult> result;
     bool fresh = false;
   };
-  using Step = void (frontend::FileCheck::*)(size_t);
+  using Step = std::function<void(size_t)>;
 
   void load(const std::function<bool()>& is_cancelled);
   void note_functions(const DeclarationResult& result);
   std::shared_ptr<DeclarationResult> collected_result();
-  Checked look_at(size_t index, Step step, uint64_t salt);
+  Checked look_at(size_t index, const Step& step, uint64_t salt);
   std::vector<Diagnostic> reported_since(size_t first) const {
     const auto& all = diagnostics_.all();
     return {all.begin() + ptrdiff_t(std::min(first, all.size())), all.end()};
   }
-  void observe_the_rest(const std::function<bool()>& is_cancelled);
+  void check_the_rest(const std::function<bool()>& is_cancelled);
   void keep_reusable();
   void drop_consequences(std::vector<Diagnostic>& list) const;
   void collect(AnalysisResult& result);
@@ -336,7 +336,7 @@ std::shared_ptr<DeclarationResult> PieceAnalysis::collected_result() {
   return result;
 }
 
-PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t salt) {
+PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, const Step& step, uint64_t salt) {
   Checked made;
   Loc loc = check_->declaration(index).loc;
   made.piece = dependencies_.piece_of(loc.file);
@@ -350,7 +350,7 @@ PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t 
   }
   size_t before = diagnostics_.all().size();
   Op* last = check_->entries()->back();
-  (check_.get()->*step)(index);
+  step(index);
   std::shared_ptr<DeclarationResult> result = collected_result();
   add_entries(last ? last->next() : check_->entries()->front(), *result);
   result->diagnostics = reported_since(before);
@@ -360,13 +360,21 @@ PieceAnalysis::Checked PieceAnalysis::look_at(size_t index, Step step, uint64_t 
   return made;
 }
 
-/// Functions that nothing has run.
-void PieceAnalysis::observe_the_rest(const std::function<bool()>& is_cancelled) {
-  constexpr uint64_t observed = 1;
+/// Functions and methods that nothing has run.
+void PieceAnalysis::check_the_rest(const std::function<bool()>& is_cancelled) {
+  auto was_run = [&](const ast::Def& def) { return ran_.count({def.name.loc.file, def.name.loc.line}) != 0; };
+  auto check = [&](size_t index) { check_->check_uncalled(index, was_run); };
   for (size_t i = 0; i < check_->declaration_count() && !is_cancelled(); ++i) {
-    const auto* def = ast::as<ast::Def>(&check_->declaration(i));
-    bool known = !def || ran_.count({def->name.loc.file, def->name.loc.line});
-    if (!known) checked_.push_back(look_at(i, &frontend::FileCheck::observe, observed));
+    const ast::Stmt& declaration = check_->declaration(i);
+    uint64_t rest = 0;  // which functions of it were not run
+    auto note = [&](const ast::Stmt& stmt) {
+      const auto* def = ast::as<ast::Def>(&stmt);
+      if (def && !was_run(*def)) rest = hash_combine(rest + 1, def->name.loc.line);
+    };
+    note(declaration);
+    const auto* module = ast::as<ast::Module>(&declaration);
+    for (const ast::Stmt* stmt : module ? module->body : ast::StmtList()) note(*stmt);
+    if (rest != 0) checked_.push_back(look_at(i, check, rest));
   }
 }
 
@@ -450,13 +458,13 @@ bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResul
       result.finished = false;
       return true;
     }
-    checked_.push_back(look_at(i, &frontend::FileCheck::check, 0));
+    checked_.push_back(look_at(i, [&](size_t index) { check_->check(index); }, 0));
   }
   size_t before = diagnostics_.all().size();
   check_->finish();
   unowned_.push_back(collected_result());
   finished_ = reported_since(before);
-  observe_the_rest(is_cancelled);
+  check_the_rest(is_cancelled);
   result.finished = !is_cancelled();
   if (!result.finished) return true;
   keep_reusable();

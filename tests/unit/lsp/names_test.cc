@@ -145,7 +145,7 @@ TEST_CASE("names: a size of a signature, also in strings") {
                "def g(x: Tensor[D, f32]):\n"
                "    return x * float(D)\n"}});
   check_name({{"a.tsr",
-               "def f(x: Tensor[$B$, \"H\", f32], k: Tensor[\"$B$*H\", f32]) -> Tensor[$B$*H, f32]:\n"
+               "def f(x: Tensor[$B$, \"H\", f32], k: KTile[\"$B$*H\", f32]) -> Tensor[$B$, H, f32]:\n"
                "    return k\n"}});
 }
 

@@ -49,14 +49,18 @@ struct ValueAxis {
 
 class GraphBuilder : public Evaluator {
  public:
-  GraphBuilder(Session& session, Module& module, SourceKernels& kernels);
+  GraphBuilder(Session& session, Module& module, SourceKernels& kernels, Arguments arguments = Arguments::Given);
 
   /// Adds the gir.func of an entry of that name; nothing is left of it when an error was reported.
   void build_entry(const Function& function, std::string_view symbol);
   /// Reports entries that leave a dtype open and that no other entry calls.
   void finish_entries();
-  /// Whether a call of the function was looked at.
-  bool was_called(const Function& function) const { return called_.count(&function) != 0; }
+  /// Whether the function is a built entry, or a call of it was looked at.
+  bool was_run(const ast::Def& def) const { return called_.count(&def) != 0; }
+  /// Runs a function that nothing calls for its errors; nothing is left of it. Of a builder with open arguments.
+  void explore_function(const Function& function);
+  /// Runs the initial values of params of an instance that `open_instance` made.
+  void explore_initialisers(const ModuleInstance& instance);
   /// Adds the functions that give params their initial values.
   void build_initialisers();
 
@@ -302,6 +306,9 @@ class GraphBuilder : public Evaluator {
   // Functions of the module (graph_entry.cc).
   bool add_input(const Function& function, const Signature& signature,
                  const SignatureParameter& parameter, Scope& scope);
+  bool add_tensor(const SignatureParameter& parameter, Scope& scope);
+  void explore_parameter(const SignatureParameter& parameter, Scope& scope);
+  void explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes);
   bool add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope);
   bool add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,
                         std::vector<Value*>& returned);
@@ -339,7 +346,7 @@ class GraphBuilder : public Evaluator {
   std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
   std::vector<Attr> guards_;
   std::vector<const Function*> open_entries_;     ///< that leave a dtype to their callers
-  std::set<const Function*> called_;
+  std::set<const ast::Def*> called_;
   std::map<const Value*, size_t> int_arguments_;  ///< of `int` parameters: place in arguments_
   std::vector<Attr> numerics_;                    ///< what functions promise of their results
   std::vector<Attr> hints_;                       ///< what `with` asks for

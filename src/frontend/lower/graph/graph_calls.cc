@@ -167,7 +167,7 @@ Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgu
   if (function.kind == FunctionKind::Kernel)
     return call_kernel(function, std::move(arguments), loc);
   if (function.lambda) return Evaluator::call_function(function, std::move(arguments), loc);
-  called_.insert(&function);
+  called_.insert(function.def);
   const Signature& signature = session().signature(*this, function);
   if (signature.failed || !may_call(function, loc)) return Datum::poison();
   Scope* scope = session().new_scope(function.scope);
@@ -382,6 +382,7 @@ void GraphBuilder::widen_operands(const Signature& signature, Scope& scope,
 /// A call of a user's kernel: its operands as they are stored, its compile-time arguments by name.
 Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgument> arguments,
                                 Loc loc) {
+  called_.insert(function.def);
   const Signature& signature = session().signature(*this, function);
   if (signature.failed) return Datum::poison();
   std::vector<TypePattern> patterns = kernel_results(signature);

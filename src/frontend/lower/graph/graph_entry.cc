@@ -25,8 +25,8 @@ std::vector<Loc> places_of(const TypePattern& pattern) {
 
 }  // namespace
 
-GraphBuilder::GraphBuilder(Session& session, Module& module, SourceKernels& kernels)
-    : Evaluator(session), module_(module), kernels_(kernels), builder_(module) {
+GraphBuilder::GraphBuilder(Session& session, Module& module, SourceKernels& kernels, Arguments arguments)
+    : Evaluator(session, arguments), module_(module), kernels_(kernels), builder_(module) {
   nowhere_ = make_function("init", {})->region()->add_block();
   end_function();
 }
@@ -378,6 +378,13 @@ bool GraphBuilder::add_input(const Function& function, const Signature& signatur
     unsupported(parameter.default_value->loc, "a default of an entry's parameter");
     return false;
   }
+  return add_tensor(parameter, scope);
+}
+
+/// The parameter is a tensor, or a scalar, which is one of rank 0.
+bool GraphBuilder::add_tensor(const SignatureParameter& parameter, Scope& scope) {
+  const TypePattern& pattern = parameter.type;
+  bool tensor = pattern.kind != PatternKind::Scalar;
   auto type = written_type(pattern, scope);
   std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
   if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
@@ -547,6 +554,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
         .help("entries begin with the name of an instance: name=\"encoder\" as its last argument");
     return;
   }
+  called_.insert(function.def);
   begin_function("entry", symbol, function.loc);
   Scope* scope = session().new_scope(function.scope);
   bool good = add_body(function, signature, *scope);

@@ -69,16 +69,16 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
   Dim count = simplified(element_count(dims(), x->value->type()->dims));
-  auto is_open = [](Dim d) { return d->is_constant(-1); };
-  if (std::count_if(shape->begin(), shape->end(), is_open) > 1) {
+  auto is_rest = [](Dim d) { return d->is_constant(-1); };
+  if (std::count_if(shape->begin(), shape->end(), is_rest) > 1) {
     report(diag::open_extents, arguments.locs[1], to_text(*shape));
     return Datum::poison();
   }
   for (Dim dim : *shape) {
-    if (!is_open(dim) && !expect_size(dim, arguments.locs[1])) return Datum::poison();
+    if (!is_rest(dim) && !expect_size(dim, arguments.locs[1])) return Datum::poison();
   }
   // -1 stands for what is left; a quotient that leaves a remainder is refused below.
-  auto open = std::find_if(shape->begin(), shape->end(), is_open);
+  auto open = std::find_if(shape->begin(), shape->end(), is_rest);
   if (open != shape->end()) {
     *open = dims().constant(1);
     if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
@@ -90,6 +90,8 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
   Dim wanted = simplified(element_count(dims(), *shape));
   if (wanted != count) {
+    bool depends_on_sizes = is_open() && !certainly_differ(wanted, count);
+    if (depends_on_sizes) return Datum::poison();
     auto builder = report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text, to_text(*shape),
                           wanted->text);
     builder.label(x->origin.known() ? x->origin : arguments.locs[0],

@@ -79,7 +79,7 @@ const SignatureParameter* GraphBuilder::open_parameter(const Signature& signatur
 /// A function with @jit that leaves something open is compiled where it is called, and has to be.
 void GraphBuilder::finish_entries() {
   for (const Function* function : open_entries_) {
-    if (called_.count(function)) continue;
+    if (called_.count(function->def)) continue;
     const Signature& signature = session().signature(*this, *function);
     if (const DeclaredSymbol* dtype = open_dtype(signature)) {
       report_open(*function, *dtype);

@@ -14,8 +14,8 @@ using schedule::OpKind;
 
 KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& function,
                              const schedule::KernelRequest& request, const ScheduleTable* table,
-                             const FunctionTable& functions)
-    : Evaluator(session),
+                             const FunctionTable& functions, Arguments arguments)
+    : Evaluator(session, arguments),
       function_(function),
       request_(request),
       table_(table),
@@ -35,7 +35,7 @@ bool KernelBuilder::may_grow(Loc loc) {
 }
 
 Result<schedule::KernelInstance> KernelBuilder::build() {
-  errors_before_ = session().diagnostics().error_count();
+  errors_before_ = session().error_count();
   signature_ = &session().signature(*this, function_);
   scan_ = scan_kernel(*function_.def);
   if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols()) {
@@ -53,7 +53,8 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   bool good = !result.is_poison() && !has_errors();
   if (std::set<std::string> combined = good ? combined_single_axes() : std::set<std::string>(); !combined.empty()) {
     kernel_->erase();
-    KernelBuilder again(session(), module_, function_, request_, table_, functions_);
+    KernelBuilder again(session(), module_, function_, request_, table_, functions_,
+                        is_open() ? Arguments::Open : Arguments::Given);
     again.combined_axes_ = std::move(combined);
     again.combined_axes_.merge(combined_axes_);
     return again.build();
@@ -261,6 +262,7 @@ bool KernelBuilder::define_symbols() {
 bool KernelBuilder::check_where() {
   for (const ast::Expr* clause : function_.def->where) {
     Datum holds = evaluate(*clause, *scope_);
+    if (is_open()) continue;
     if (holds.is_poison()) return false;
     if (!holds.is(DatumKind::Bool) || !holds.as_bool()) {
       return unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"),
@@ -349,7 +351,9 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
       next += cache_operands;
       position += cache_operands;
     } else if (is_operand(parameter.type)) {
-      if (!operand_of(parameter, next)) continue;
+      bool is_given = operand_of(parameter, next) != nullptr;
+      if (!is_given && is_open()) list.push_back({parameter.name, Datum::poison(), request_.loc});
+      if (!is_given) continue;
       Value* memory = is_read(parameter.type) ? body->arg(position++) : nullptr;
       for (const Region& region : regions_) {
         if (region.parameter == &parameter && !memory) memory = region.out;
@@ -368,6 +372,8 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
                identity && identity->text == "identity" &&
                parameter.type.kind == PatternKind::Function) {
       value = Datum::object(std::make_shared<KernelHook>(parameter.name));
+    } else if (is_open()) {
+      value = Datum::poison();
     } else {
       continue;
     }

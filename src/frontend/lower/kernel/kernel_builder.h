@@ -31,7 +31,7 @@ class KernelBuilder : public Evaluator {
   /// `table` may be null; `functions` are those that arguments name.
   KernelBuilder(Session& session, Module& module, const Function& function,
                 const schedule::KernelRequest& request, const ScheduleTable* table,
-                const FunctionTable& functions);
+                const FunctionTable& functions, Arguments arguments = Arguments::Given);
 
   /// The kernel; nothing is left in the module when an error was reported.
   Result<schedule::KernelInstance> build();
@@ -113,7 +113,7 @@ class KernelBuilder : public Evaluator {
   Datum context_member(const ast::Identifier& name);
 
   // Intrinsics (kernel_intrinsics.cc).
-  bool has_errors() const { return session().diagnostics().error_count() != errors_before_; }
+  bool has_errors() const { return session().error_count() != errors_before_; }
   bool has_context(std::string_view what, Loc loc);
   bool check_extents(const std::vector<Dim>& extents, Loc loc);
   Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);

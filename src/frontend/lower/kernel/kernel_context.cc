@@ -330,7 +330,7 @@ bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
 /// that wait for their reader.
 void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
   const Machine* machine = find_machine(request_.machine);
-  if (!machine || session().is_builtin(loc)) return;
+  if (!machine || is_open() || session().is_builtin(loc)) return;
   for (const std::string& part : schedule::unread_parts(key, value, *machine)) {
     std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, machine->name);
     if (!session().say_once(std::move(what))) continue;

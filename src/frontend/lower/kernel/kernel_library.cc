@@ -151,6 +151,54 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
   return request;
 }
 
+void SourceKernels::explore(const Function& function, std::string_view machine) {
+  Evaluator evaluator(session_, Arguments::Open);
+  const Signature& signature = session_.signature(evaluator, function);
+  if (signature.failed || function.def->is_declaration()) return;
+  explore_dtypes(session_, signature, [&](const DTypeChoices& dtypes) {
+    auto request = open_request(function, signature, dtypes);
+    if (!request) return;
+    request->machine = std::string(machine);
+    Module scratch(session_.context(), session_.sources(), "explored", Level::Schedule);
+    const ScheduleTable* table = table_for(function, request->machine);
+    (void)KernelBuilder(session_, scratch, function, *request, table, functions_, Arguments::Open).build();
+  });
+}
+
+/// Dims are the kernel's own symbols, and an `int` is a size. Other arguments are left out, and unknown.
+std::optional<schedule::KernelRequest> SourceKernels::open_request(const Function& function, const Signature& signature,
+                                                                   const DTypeChoices& dtypes) {
+  Evaluator evaluator(session_, Arguments::Open);
+  schedule::KernelRequest request;
+  Scope* scope = session_.new_scope(function.scope);
+  for (const DeclaredSymbol& symbol : signature.dims) {
+    scope->set(symbol.name, Datum::dim(session_.dims().symbol(symbol.name)), symbol.loc);
+  }
+  for (const std::string& symbol : captures_of(session_, std::array{&function}).symbols) {
+    request.sizes[symbol] = session_.dims().symbol(symbol);
+  }
+  for (const SignatureParameter* parameter : ordered_parameters(signature)) {
+    const TypePattern& type = parameter->type;
+    if (is_cache(type)) return std::nullopt;
+    if (signature.declares_dim(parameter->name)) {
+      request.arguments[parameter->name] = session_.context().dim(session_.dims().symbol(parameter->name));
+    } else if (type.kind == PatternKind::DTypeParam && !parameter->default_value) {
+      request.arguments[parameter->name] = session_.context().dtype(dtypes.at(parameter->name));
+    }
+    if (!is_operand(type)) continue;
+    bool is_left_out = parameter->default_value && parameter->name != seed_of_call;
+    request.operands.push_back(nullptr);
+    if (is_left_out) continue;
+    auto dims = evaluate_dims(evaluator, type, *scope);
+    if (!dims) return std::nullopt;
+    DType dtype = type.dtype_symbol.empty() ? type.dtype : dtypes.at(type.dtype_symbol);
+    request.operands.back() = session_.context().tensor(*dims, dtype, type.policies);
+  }
+  request.kernel = request.symbol = function.name;
+  request.loc = function.loc;
+  return request;
+}
+
 std::vector<schedule::KernelRequest> SourceKernels::own_kernels(const SourceModule& module,
                                                                 std::string_view machine) {
   std::vector<schedule::KernelRequest> requests;

@@ -50,6 +50,8 @@ class SourceKernels : public schedule::KernelLibrary {
 
   Result<schedule::KernelInstance> instantiate(Module& module,
                                                const schedule::KernelRequest& request) override;
+  /// Runs a kernel that nothing calls for its errors.
+  void explore(const Function& function, std::string_view machine);
 
  private:
   const Function* find(std::string_view name);
@@ -59,6 +61,8 @@ class SourceKernels : public schedule::KernelLibrary {
   /// The same for a kernel of the library; null for any other, whatever its name.
   const ScheduleTable* table_for(const Function& function, const std::string& machine);
   std::optional<schedule::KernelRequest> own_request(const Function& function);
+  std::optional<schedule::KernelRequest> open_request(const Function& function, const Signature& signature,
+                                                      const DTypeChoices& dtypes);
 
   Session& session_;
   std::map<std::string, const Function*, std::less<>> named_;

@@ -1,0 +1,45 @@
+#include "frontend/uncalled_check.h"
+
+#include "frontend/entry_builder.h"
+
+namespace tessera::frontend {
+
+void UncalledCheck::check(const SourceModule& file, const ast::Stmt& declaration, const WasRun& was_run,
+                          Reporting reporting) {
+  Session::Reports reports(session_, reporting);
+  if (const auto* module = ast::as<ast::Module>(&declaration)) return check_module(file, *module, was_run);
+  const Function* function = declared_function(file, declaration);
+  if (!function || was_run(*function->def)) return;
+  if (function->kind != FunctionKind::Kernel) return check_function(*function);
+  bool is_exported = kernels_.own_kernel(file, declaration, machine_).has_value();
+  if (!is_exported) kernels_.explore(*function, machine_);
+}
+
+void UncalledCheck::check_function(const Function& function) {
+  // In a module of its own: a name is looked for among all that a module has.
+  Module scratch(session_.context(), session_.sources(), "explored", Level::Graph);
+  GraphBuilder(session_, scratch, kernels_, Arguments::Open).explore_function(function);
+}
+
+void UncalledCheck::check_module(const SourceModule& file, const ast::Module& module, const WasRun& was_run) {
+  Module scratch(session_.context(), session_.sources(), "explored", Level::Graph);
+  GraphBuilder builder(session_, scratch, kernels_, Arguments::Open);
+  const Datum* first = session_.first_instance(module);
+  bool is_open = first == nullptr;
+  Datum made = is_open ? Datum::poison() : *first;
+  if (is_open) {
+    Binding* binding = file.scope->find_here(module.name.text);
+    const auto* reference = binding ? binding->value.object_as<ModuleReference>() : nullptr;
+    if (!reference || &reference->stmt() != &module) return;
+    made = builder.open_instance(*reference);
+  }
+  const auto* instance = made.object_as<ModuleInstance>();
+  if (!instance) return;
+  if (is_open) builder.explore_initialisers(*instance);
+  for (const ast::Stmt* stmt : module.body) {
+    const auto* def = ast::as<ast::Def>(stmt);
+    if (def && !was_run(*def)) builder.explore_function(*session_.method(*def, *instance->scope()));
+  }
+}
+
+}  // namespace tessera::frontend
