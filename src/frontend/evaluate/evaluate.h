@@ -307,6 +307,8 @@ class Evaluator {
   /// Stands for a block that cannot be run because of an error: the names it assigns become
   /// poison, and so does the function's result if the block returns.
   Flow skip(ast::StmtList body, Scope& scope);
+  /// The same of all arms of an `if`.
+  Flow skip_arms(const ast::If& stmt, Scope& scope);
 
   // What is run though nothing calls it (evaluate_open.cc).
   bool is_open() const { return arguments_ == Arguments::Open; }

@@ -178,11 +178,7 @@ void Evaluator::expression_statement(const ast::Expr&, const Datum&, Scope&) {}
 Flow Evaluator::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
   report(diag::wrong_kind, stmt.arms[arm].condition->loc, "the condition", describe(condition),
          "a compile-time bool");
-  Flow flow = skip(stmt.else_body, scope);
-  for (const ast::IfArm& each : stmt.arms) {
-    if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
-  }
-  return flow;
+  return skip_arms(stmt, scope);
 }
 
 Datum Evaluator::conform_constant(const TypePattern& pattern, const Datum& value, Loc loc,

@@ -74,6 +74,14 @@ Flow Evaluator::skip(ast::StmtList body, Scope& scope) {
   return Flow::Next;
 }
 
+Flow Evaluator::skip_arms(const ast::If& stmt, Scope& scope) {
+  Flow flow = skip(stmt.else_body, scope);
+  for (const ast::IfArm& each : stmt.arms) {
+    if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
+  }
+  return flow;
+}
+
 Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
   switch (stmt.kind) {
     case ast::NodeKind::ExprStmt: {
@@ -198,13 +206,7 @@ Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
     if (condition.is(DatumKind::Float)) condition = Datum::boolean(condition.as_double() != 0);
     std::optional<bool> truth = expect_bool(condition, arm.condition->loc, "the condition");
     if (!truth && is_open()) return explore_arms(stmt, i, scope);
-    if (!truth) {
-      Flow flow = skip(stmt.else_body, scope);
-      for (const ast::IfArm& each : stmt.arms) {
-        if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
-      }
-      return flow;
-    }
+    if (!truth) return skip_arms(stmt, scope);
     if (*truth) return execute(arm.body, scope);
   }
   return execute(stmt.else_body, scope);

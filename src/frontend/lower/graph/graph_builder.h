@@ -9,6 +9,7 @@
 // written where the value is returned from a function, given to an annotated name or enters a
 // contraction, and nowhere else.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -280,11 +281,13 @@ class GraphBuilder : public Evaluator {
   Flow loop_over_values(const RuntimeRange& range, const ast::For& loop, Scope& scope);
   Value* truth(const Datum& condition, Loc loc);
   Flow fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner);
-  Flow skip_arms(const ast::If& stmt, Scope& scope);
+  bool fill_branches(Branches& branches, Value* chooses, Scope& scope, Loc loc,
+                     const std::function<bool(unsigned branch, Scope& inner)>& fill);
+  void report_no_return(Loc chooses);
   Flow returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope);
   void revive(size_t since);
   std::vector<std::string> names_of_arms(const ast::If& stmt, size_t arm);
-  bool join(Op* draft, Block* const (&blocks)[2], const Branches& branches, Scope& scope, Loc loc);
+  bool join(const Branches& branches, Scope& scope, Loc loc);
 
   // State objects (graph_state.cc).
   Datum state_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);

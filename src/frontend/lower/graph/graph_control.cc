@@ -342,10 +342,13 @@ Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
   return Flow::Next;
 }
 
-/// The names that the branches of an `if` define: those that both give a value, or that had one.
+/// The two branches of an `if`. What they give is known when both are built: until then they are in an op without
+/// results.
 struct GraphBuilder::Branches {
-  std::vector<std::string> names;
-  std::vector<Datum> values[2];  ///< beside the names
+  Op* draft = nullptr;
+  Block* blocks[2] = {};
+  std::vector<std::string> names;  ///< those that both branches give a value, or that had one
+  std::vector<Datum> values[2];    ///< beside the names
 };
 
 /// Runs one arm, or what stands instead of it, in its block.
@@ -369,6 +372,22 @@ std::vector<std::string> GraphBuilder::names_of_arms(const ast::If& stmt, size_t
   return names;
 }
 
+/// Builds both branches. `fill` runs one of them, the arm itself or what stands instead of it, and takes its values.
+/// Both are false when an error was reported.
+bool GraphBuilder::fill_branches(Branches& branches, Value* chooses, Scope& scope, Loc loc,
+                                 const std::function<bool(unsigned branch, Scope& inner)>& fill) {
+  branches.draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
+  bool filled = true;
+  for (unsigned r = 0; r < 2 && filled; ++r) {
+    branches.blocks[r] = branches.draft->region(r)->add_block();
+    size_t before = spent_.size();
+    filled = fill(r, *session().new_scope(&scope));
+    if (r == 0) revive(before);
+  }
+  leave(branches.draft);
+  return filled;
+}
+
 Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
   if (!condition.is_ir()) return Evaluator::branch(condition, stmt, arm, scope);
   Loc loc = stmt.arms[arm].condition->loc;
@@ -378,39 +397,21 @@ Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t ar
     Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
     if (place.known()) return returning_branch(chooses, stmt, arm, place, scope);
   }
-  // The results are known when both branches are: they are built in an op without results, which is
-  // then replaced.
-  Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
   Branches branches;
   branches.names = names_of_arms(stmt, arm);
-  Block* blocks[2];
-  bool filled = true;
-  for (unsigned r = 0; r < 2 && filled; ++r) {
-    blocks[r] = draft->region(r)->add_block();
-    Scope* inner = session().new_scope(&scope);
-    size_t before = spent_.size();
-    filled = fill_branch(stmt, arm, r == 0, blocks[r], *inner) == Flow::Next;
+  bool filled = fill_branches(branches, chooses, scope, loc, [&](unsigned r, Scope& inner) {
+    bool good = fill_branch(stmt, arm, r == 0, branches.blocks[r], inner) == Flow::Next;
     for (const std::string& name : branches.names) {
-      Binding* now = inner->find_here(name);
+      Binding* now = inner.find_here(name);
       Binding* before = scope.find(name);
       Datum local = Datum::object(std::make_shared<LocalName>());
       branches.values[r].push_back(now ? now->value : before ? before->value : local);
-      filled = filled && !branches.values[r].back().is_poison();
+      good = good && !branches.values[r].back().is_poison();
     }
-    if (r == 0) revive(before);
-  }
-  leave(draft);
-  if (!filled || !join(draft, blocks, branches, scope, loc)) return skip_arms(stmt, scope);
+    return good;
+  });
+  if (!filled || !join(branches, scope, loc)) return skip_arms(stmt, scope);
   return Flow::Next;
-}
-
-/// Stands for a branch that cannot be built because of an error.
-Flow GraphBuilder::skip_arms(const ast::If& stmt, Scope& scope) {
-  Flow flow = skip(stmt.else_body, scope);
-  for (const ast::IfArm& each : stmt.arms) {
-    if (skip(each.body, scope) == Flow::Return) flow = Flow::Return;
-  }
-  return flow;
 }
 
 /// A branch that may end the function: what follows it becomes part of both arms, which then end the function both, and
@@ -423,37 +424,29 @@ Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t 
   }
   Loc loc = stmt.arms[arm].condition->loc;
   const Continuation* rest = continuation();
-  Op* draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
   Branches branches;
   branches.names = {"return"};
-  Block* blocks[2];
-  bool filled = true;
-  for (unsigned r = 0; r < 2 && filled; ++r) {
-    blocks[r] = draft->region(r)->add_block();
-    Scope* inner = session().new_scope(&scope);
-    size_t before = spent_.size();
+  bool filled = fill_branches(branches, chooses, scope, loc, [&](unsigned r, Scope& inner) {
     frame().result = Datum::none();
     frame().result_loc = {};
-    if (fill_branch(stmt, arm, r == 0, blocks[r], *inner) == Flow::Next) execute_rest(rest, *inner);
+    if (fill_branch(stmt, arm, r == 0, branches.blocks[r], inner) == Flow::Next) execute_rest(rest, inner);
     branches.values[r].push_back(frame().result);
-    filled = !frame().result.is_poison();
-    if (filled && frame().result.is_none()) {
-      const Function* function = frame().function;
-      Loc returned = frame().result_loc;
-      bool is_others = returned.known() && report_valueless(frame().result, returned, "the returned value");
-      if (!is_others) {
-        report(diag::missing_return, function->loc, function->name).label(loc, "there is none where this chooses so");
-      }
-      filled = false;
-    }
-    if (r == 0) revive(before);
-  }
-  leave(draft);
+    if (frame().result.is_none()) report_no_return(loc);
+    return !frame().result.is_poison() && !frame().result.is_none();
+  });
   Scope* results = session().new_scope(&scope);
-  if (!filled || !join(draft, blocks, branches, *results, loc)) return skip_arms(stmt, scope);
+  if (!filled || !join(branches, *results, loc)) return skip_arms(stmt, scope);
   frame().result = results->find_here("return")->value;
   frame().result_loc = place;
   return Flow::Return;
+}
+
+/// A branch that a condition at `chooses` takes ends the function without a value.
+void GraphBuilder::report_no_return(Loc chooses) {
+  const Function* function = frame().function;
+  Loc returned = frame().result_loc;
+  if (returned.known() && report_valueless(frame().result, returned, "the returned value")) return;
+  report(diag::missing_return, function->loc, function->name).label(chooses, "there is none where this chooses so");
 }
 
 /// Objects that were updated since `spent_` had that size are current again, in another branch.
@@ -463,7 +456,7 @@ void GraphBuilder::revive(size_t since) {
 }
 
 /// Makes the branch that gives the names their values in place of the draft.
-bool GraphBuilder::join(Op* draft, Block* const (&blocks)[2], const Branches& branches, Scope& scope, Loc loc) {
+bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
   std::vector<Value*> yields[2];
   std::vector<std::pair<std::string, Datum>> joined;
   for (size_t i = 0; i < branches.names.size(); ++i) {
@@ -487,23 +480,23 @@ bool GraphBuilder::join(Op* draft, Block* const (&blocks)[2], const Branches& br
       return false;
     }
     for (size_t k = 0; k < first.size(); ++k) {
-      builder_.set_end(blocks[0]);
+      builder_.set_end(branches.blocks[0]);
       yields[0].push_back(first[k].held ? stored(first[k]) : computed(first[k]));
-      builder_.set_end(blocks[1]);
+      builder_.set_end(branches.blocks[1]);
       yields[1].push_back(second[k].held ? stored(second[k]) : computed(second[k]));
     }
     joined.emplace_back(branches.names[i], a);
   }
-  builder_.set_before(draft);
-  Op* op = region_op(OpKind::Cond, {draft->operand(0)}, yields[0], {}, loc);
+  builder_.set_before(branches.draft);
+  Op* op = region_op(OpKind::Cond, {branches.draft->operand(0)}, yields[0], {}, loc);
   for (unsigned r = 0; r < 2; ++r) {
     Block* block = op->region(r)->add_block();
-    for (Op* inner : *blocks[r]) inner->move_to_end(block);
+    for (Op* inner : *branches.blocks[r]) inner->move_to_end(block);
     builder_.set_end(block);
     yield(yields[r], loc);
   }
   leave(op);
-  draft->erase();
+  branches.draft->erase();
   builder_.set_after(op);
   if (!builder_.before()) builder_.set_end(op->block());
   std::vector<Value*> results = results_of(op);
