@@ -41,15 +41,14 @@ bool BracketTracker::accept_closing(const Token& token) {
   if (last.end.known() && outer != open_.rend()) {
     Loc end = last.end;
     end.length = 1;
-    diagnostics_.report(diag::unclosed_bracket, end, right, display_name(last.kind), last.loc.line)
+    diagnostics_.report(diag::unclosed_bracket, end, right, display_name(last.kind))
         .label(last.loc, "opened here")
         .fix(fmt::format("write {}", right), last.end, bracket_text(closing_of(last.kind)));
     open_.erase(outer.base() - 1, open_.end());
     spoilt_ = true;
     return false;
   }
-  auto report = diagnostics_.report(diag::mismatched_bracket, place, display_name(token.kind),
-                                    display_name(last.kind), last.loc.line);
+  auto report = diagnostics_.report(diag::mismatched_bracket, place, display_name(token.kind), display_name(last.kind));
   report.label(last.loc, "opened here");
   if (outer != open_.rend()) {
     open_.erase(outer.base() - 1, open_.end());
@@ -160,7 +159,7 @@ void BracketTracker::report_unclosed() {
   Loc seen = edits.front().loc;
   seen.length = 1;
   std::string_view closing = display_name(closing_of(last.kind));
-  auto report = diagnostics_.report(diag::unclosed_bracket, seen, closing, display_name(last.kind), last.loc.line);
+  auto report = diagnostics_.report(diag::unclosed_bracket, seen, closing, display_name(last.kind));
   report.label(last.loc, "opened here");
   bool is_empty = last.loc == last_;  // nothing was meant to stand in it
   if (!is_empty) report.fix(fmt::format("write '{}'", all), std::move(edits));

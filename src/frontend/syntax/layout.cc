@@ -169,7 +169,7 @@ void Layout::missing_block(const Token& next) {
   if (before_end_ != LineEnd::AwaitsBlock && before_end_ != LineEnd::BrokenHeader) return;
   if (before_end_ == LineEnd::AwaitsBlock) {
     Loc header = buffer_.loc(*before_);
-    auto report = diagnostics_.report(diag::expected_block, buffer_.loc(next), buffer_.describe(*before_), header.line);
+    auto report = diagnostics_.report(diag::expected_block, buffer_.loc(next), buffer_.describe(*before_));
     report.label(header, "the block belongs to this");
     report.fix("write 'pass' for a block that does nothing", colon_.behind(), " pass");
   }
@@ -179,7 +179,7 @@ void Layout::missing_block(const Token& next) {
 void Layout::report_unindented(size_t at, uint32_t width) {
   Loc place = buffer_.loc(*lines_[at].begin), header = buffer_.loc(*before_);
   Loc indent{place.file, place.line, 1, place.column - 1};
-  diagnostics_.report(diag::expected_block, place, buffer_.describe(*before_), header.line)
+  diagnostics_.report(diag::expected_block, place, buffer_.describe(*before_))
       .label(header, "the block belongs to this")
       .fix("indent it like the lines below it", indent, std::string(width, ' '));
   is_reported_ = true;

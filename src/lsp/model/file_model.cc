@@ -6,7 +6,9 @@
 #include <cctype>
 #include <unordered_map>
 
+#include "frontend/syntax/lexer.h"
 #include "lsp/model/cut.h"
+#include "support/file_kind.h"
 #include "support/hash.h"
 
 namespace tessera::lsp {
@@ -93,7 +95,8 @@ void FileModel::set_text(std::string text, PieceStore& store, const ParseOptions
   stamp_ = ++stamps;
   text_ = std::move(text);
   lines_ = LineIndex(text_);
-  is_whole_ = has_includes(text_);
+  bool is_refused = text_.size() > max_file_bytes || !foreign_kind(text_).empty();
+  is_whole_ = has_includes(text_) || is_refused;
   has_directives_ = is_whole_ || lsp::has_directives(text_);
   included_.clear();
   if (!is_whole_) {

@@ -1,7 +1,6 @@
 #include "lsp/workspace/analysis.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <tuple>
@@ -46,7 +45,7 @@ class Placer {
     made.range = range;
     made.severity = diagnostic.severity;
     made.id = diagnostic.id;
-    made.message = escape_control(message_of(diagnostic));
+    made.message = escape_control(diagnostic.message);
     made.helps = advice(diagnostic);
     for (const Fix& fix : diagnostic.fixes) {
       PlacedFix& placed = made.fixes.emplace_back();
@@ -64,27 +63,6 @@ class Placer {
   }
 
  private:
-  /// What a message says of a piece, said of its file.
-  std::string message_of(const Diagnostic& diagnostic) const {
-    std::string text = diagnostic.message;
-    auto found = pieces_.find(diagnostic.loc.file);
-    if (found == pieces_.end()) return text;
-    auto [file, piece] = found->second;
-    const std::string& name = sources_.file(piece->file).name();
-    size_t at = text.find(name);
-    if (at != std::string::npos) text.replace(at, name.size(), file->path());
-    bool names_line = diagnostic.id == diag::expected_block.id || diagnostic.id == diag::mismatched_bracket.id ||
-                      diagnostic.id == diag::unclosed_bracket.id;
-    constexpr std::string_view before = " at line ";
-    at = text.rfind(before);
-    if (!names_line || at == std::string::npos) return text;
-    uint32_t line = 0;
-    auto [end, error] = std::from_chars(text.data() + at + before.size(), text.data() + text.size(), line);
-    size_t length = size_t(end - text.data()) - at;
-    if (error != std::errc()) return text;
-    uint32_t above = file->lines().line_of(piece->begin);
-    return text.replace(at, length, fmt::format("{}{}", before, line + above));
-  }
   std::pair<std::string, Range> place(Loc loc) const {
     if (loc.file == 0 || !loc.known()) return {"", {0, 0}};
     Range range = place_in(sources_, loc);
