@@ -11,7 +11,7 @@ build=${1:-build}
 since=HEAD~1
 [ "${1:-}" != "--since" ] || since=$2
 tidy=$(command -v clang-tidy-19) && changed=$(command -v clang-tidy-diff-19.py) || { echo "clang-tidy-19 is not installed"; exit 77; }
-options=(--quiet --extra-arg=-Wno-unknown-warning-option)  # the compile commands are g++'s
+options=(--quiet --extra-arg=-Wno-error)  # the compile commands, and what they turn into errors, are of g++
 
 if [ "${1:-}" = "--all" ]; then
   git ls-files -z 'src/*.cc' 'runtime/*.cc' | xargs -0 -n 4 -P "$(nproc)" "$tidy" "${options[@]}" -p "$build"

@@ -10,7 +10,7 @@ const table = (file, pattern) =>
   [...fs.readFileSync(path.join(root, file), "utf8").matchAll(pattern)].map((match) => match[1]).join("|");
 const DTYPES = table("src/ir/numbers/dtypes.def", /^DTYPE\(.*"(\w+)"\)/gm);
 const BUILTINS = table("src/frontend/values/builtins.def", /^(?:ELEMENTWISE_)?BUILTIN\(\w+, "(\w+)"/gm);
-const POLICIES = table("src/frontend/syntax/policies.h", /"(\w+)"/g);
+const POLICIES = table("src/frontend/binding/words.def", /^POLICY\("(\w+)"/gm);
 
 /** What is expected: a pattern on a line without its strings and comments, and the scope of each of its groups. */
 const CONSTRUCTS = [

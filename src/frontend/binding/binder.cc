@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "frontend/syntax/ast_walk.h"
+
 namespace tessera::names {
 
 FileNames Binder::bind(std::span<const ast::Declaration> declarations) {
@@ -140,6 +142,26 @@ void Binder::effects(ast::ExprList list) {
   }
 }
 
+/// The defaults of a function whose scope is open. One that names a size or dtype of the signature waits for its value;
+/// others are of the scope around.
+void Binder::defaults(std::span<const ast::Parameter> list) {
+  for (const ast::Parameter& parameter : list) {
+    if (!parameter.default_value) continue;
+    bool waits = false;
+    ast::walk(*parameter.default_value, [&](const ast::Node& node) {
+      const auto* name = node.kind == ast::NodeKind::Name ? static_cast<const ast::Name*>(&node) : nullptr;
+      if (!name) return;
+      const auto& names = out_.scopes[size_t(scope_)].names;
+      auto found = names.find(name->text);
+      waits |= found != names.end() && out_.locals[size_t(found->second)].kind == SymbolKind::Size;
+    });
+    int32_t inner = scope_;
+    if (!waits) scope_ = out_.scopes[size_t(scope_)].parent;
+    expression(parameter.default_value);
+    scope_ = inner;
+  }
+}
+
 /// The parameters, types and body of a function whose name is bound.
 void Binder::function(const ast::Def& def, const std::string& callable, std::string_view owner, uint32_t end) {
   Flow around = flow_;
@@ -148,6 +170,7 @@ void Binder::function(const ast::Def& def, const std::string& callable, std::str
   int32_t outer = std::exchange(signature_, scope_);
   parameters(def.parameters, callable, owner);
   signature_ = outer;
+  defaults(def.parameters);
   expression(def.return_type, Place::Annotation);
   effects(def.effects);
   for (const ast::Expr* clause : def.where) expression(clause);
@@ -162,7 +185,6 @@ void Binder::def(const ast::Def& def, std::string_view owner, uint32_t end) {
   decorators(def.decorators);
   int32_t made = add(def.name.loc, owner.empty() ? OccurrenceKind::Free : OccurrenceKind::OwnMember, true);
   if (made >= 0) out_.occurrences[size_t(made)].owner = owner;
-  for (const ast::Parameter& parameter : def.parameters) expression(parameter.default_value);
   std::string name(def.name.text);
   function(def, owner.empty() ? name : std::string(owner) + "." + name, owner, end);
 }
@@ -171,7 +193,6 @@ void Binder::nested_def(const ast::Def& def, uint32_t end) {
   // A broken layout leaves parts of functions at the top level.
   if (scope_ < 0) return this->def(def, "", end);
   decorators(def.decorators);
-  for (const ast::Parameter& parameter : def.parameters) expression(parameter.default_value);
   int32_t made = declare(def.name.text, def.name.loc, SymbolKind::Function);
   if (made >= 0 && !out_.locals[size_t(made)].def) out_.locals[size_t(made)].def = &def;
   use(def.name.text, def.name.loc, Place::Value, true);

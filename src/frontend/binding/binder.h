@@ -56,6 +56,7 @@ class Binder {
   void member(const ast::Stmt& stmt, std::string_view owner, uint32_t end);
   void field(const ast::Assign& field, std::string_view owner);
   void parameters(std::span<const ast::Parameter> list, const std::string& callable, std::string_view owner);
+  void defaults(std::span<const ast::Parameter> list);
   void decorators(std::span<const ast::Decorator> list);
   void effects(ast::ExprList list);
   void imports(const ast::Import& stmt);

@@ -64,6 +64,7 @@ bool has_application(const Datum& value, unsigned depth = 0) {
 
 Datum Evaluator::apply_module(const ModuleReference& module, std::vector<CallArgument> arguments,
                               Loc loc) {
+  if (!is_open()) session_.note_instance(module.stmt(), Datum::poison());  // until one is made
   std::string name;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].name != "name") continue;
@@ -156,7 +157,6 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
     return Datum::poison();
   }
   const ModuleReference& module = application.module();
-  if (!is_open()) session_.note_instance(module.stmt(), Datum::poison());
   Scope* scope = open_scope(module.scope());
   constexpr size_t member_bytes = sizeof(std::pair<std::string, Datum>) + 64;
   size_t members = application.arguments().size() + module.stmt().body.size();
