@@ -261,12 +261,14 @@ TEST_CASE("what roles and copies leave behind is found") {
   // Threads that share a tile wait for each other where they combine it; without a layout they share none.
   const std::string full = "%a: tile<64 x 32, f32LAYOUT> = tile.full {value = 0}";
   const std::string sum = "%r: tile<64 x 1, f32LAYOUT> = tile.reduce %a, [] {axis = 1, keep = true, kind = \"sum\"}";
+  const std::string rows = "#layout<64 x 1, register = [[4, 0], [8, 0], [16, 0], [32, 0]], "
+                           "lane = [[0, 0], [0, 0], [0, 0], [0, 0], [0, 0]], warp = [[1, 0], [2, 0]]>";
   auto with_layout = [](std::string text, const std::string& layout) {
     return text.replace(text.find("LAYOUT"), 6, layout);
   };
   accepts({zero, buffer, role, "tile.yield []", "}", with_layout(full, ""), with_layout(sum, "")}, four_warps);
   refuses({zero, buffer, role, "tile.yield []", "}", with_layout(full, ", #blocked<64 x 32, vector = 1, warps = 4>"),
-           with_layout(sum, ", #blocked<64 x 1, vector = 1, warps = 4>")}, four_warps, "it follows roles");
+           with_layout(sum, ", " + rows)}, four_warps, "it follows roles");
   std::vector<std::string> copy{
       zero, buffer,
       "%bs: view<1, u64, strides = [1], offset = 0, space = shared> = tile.barriers {arrivals = 1}",
