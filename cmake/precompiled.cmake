@@ -21,6 +21,8 @@ function(tessera_header_set name)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(${name} PRIVATE ${SET_LINK})
   target_precompile_headers(${name} PRIVATE ${SET_HEADERS})
+  # ccache may give the set of headers as they were: it is compiled anew.
+  set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER "")
   if(SET_HIDDEN)
     set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   endif()
@@ -55,3 +57,9 @@ endif()
 
 tessera_header_set(headers_standard LINK fmt::fmt HEADERS ${standard_headers} <fmt/format.h>)
 tessera_header_set(headers_ir LINK fmt::fmt HEADERS ${standard_headers} <fmt/format.h> ${ir_headers})
+tessera_header_set(headers_frontend LINK fmt::fmt
+                   HEADERS ${standard_headers} <fmt/format.h> ${ir_headers} <frontend/evaluate/evaluate.h>)
+tessera_header_set(headers_command_line LINK fmt::fmt CLI11::CLI11
+                   HEADERS ${standard_headers} <fmt/format.h> <CLI/CLI.hpp>)
+tessera_header_set(headers_tools LINK fmt::fmt CLI11::CLI11
+                   HEADERS ${standard_headers} <fmt/format.h> ${ir_headers} <CLI/CLI.hpp>)

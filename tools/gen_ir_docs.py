@@ -18,7 +18,8 @@ LEVELS = {
     "tile": ("tile.", "Tile level"),
     "target": ("target.", "Target level"),
 }
-CLASSES = {"Tensor": "tensor", "Memory": "tensor or view", "Tile": "tile", "Index": "i64", "Any": "any",
+CLASSES = {"Tensor": "tensor", "Memory": "tensor or view", "ReadMemory": "tensor or view (read)",
+           "WrittenMemory": "tensor or view (written)", "Tile": "tile", "Index": "i64", "Any": "any",
            "Scalar": "scalar", "Number": "tensor, tile or scalar", "Reg": "register",
            "RegOrScalar": "register or scalar", "Ptr": "address"}
 
@@ -91,6 +92,8 @@ def facts(parts):
         match = re.match(r"\.(traits|effects) = (.*)", part, re.S)
         if match:
             found += [word.strip().lower() for word in match.group(2).split("|")]
+        if axes := re.match(r"\.axes = Axes::(\w+)", part):
+            found.append(f"axes {axes.group(1).lower()}")
     return found
 
 

@@ -10,6 +10,7 @@ import pathlib
 import re
 import sys
 
+import builtin_rows
 import elementwise_rows
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -79,37 +80,29 @@ def entry(names, text, facts):
     return out + [""]
 
 
-ROW = re.compile(r'^BUILTIN\(\w+, "(\w+)",\s+"([^"]*)"\)|^#include ".*/(elementwise)_builtins.inc"|^// ## (.*)$', re.M)
-
-
 def read_table(path):
     """What a table of functions says, in order: ("title", text), ("elementwise", None) where the elementwise
     functions are, and ("entry", [signatures, text, facts]) for others, rows without a comment with those before.
     """
-    source = (ROOT / path).read_text()
-    lines = source.splitlines()
+    lines = (ROOT / path).read_text().splitlines()
     out, current = [], None
-    for match in ROW.finditer(source):
-        name, signature, special, title = match.groups()
-        if title:
-            out.append(("title", title))
-        elif special:
-            out.append(("elementwise", None))
-        else:
-            at = source.count("\n", 0, match.start())
-            comment = comment_of(lines, at)
-            if comment:
-                text, facts = split_facts(comment)
-                if "shapes" not in facts and current and lines[at - len(comment) - 1].strip():
-                    facts = current[2] | facts
-                current = [[], text, facts]
-                out.append(("entry", current))
-            current[0].append(f"{name}({signature})")
+    for what, row in builtin_rows.parts(path):
+        if what != "row":
+            out.append((what, row))
+            continue
+        comment = comment_of(lines, row.line)
+        if comment:
+            text, facts = split_facts(comment)
+            if "shapes" not in facts and current and lines[row.line - len(comment) - 1].strip():
+                facts = current[2] | facts
+            current = [[], text, facts]
+            out.append(("entry", current))
+        current[0].append(row.written)
     return out
 
 
 def table_page():
-    found = read_table("src/frontend/values/builtins.def")
+    found = read_table(builtin_rows.OPS)
     page = ["## Elementwise functions", "", "Operands broadcast. The Graph IR has an op `gir.<name>` for each function, "
             "and the lower levels have one, too.", ""]
     page += elementwise_table()
@@ -123,10 +116,7 @@ def table_page():
 def tile_functions():
     """The functions that kernels take from the language, and from the library those that only combine elements."""
     names = [row.name for row in elementwise_rows.functions()]
-    hooks = (ROOT / "src/frontend/lower/kernel/kernel_intrinsics.cc").read_text().split("KernelBuilder::call_common")[1]
-    kinds = re.findall(r"case BuiltinId::(\w+)", hooks.split("default:")[0])
-    rows = re.findall(r'^BUILTIN\((\w+), "(\w+)"', (ROOT / "src/frontend/values/builtins.def").read_text(), re.M)
-    names += [name for kind, name in rows if kind in kinds]
+    names += [row.name for row in builtin_rows.rows(builtin_rows.OPS) if row.on_tiles]
     library = (ROOT / "stdlib/activations.tsr").read_text()
     bodies = re.findall(r"^def (\w+)\(.*?(?=^# |^def |\Z)", library, re.M | re.S)
     drawing = [body.split("(")[0] for body in re.split(r"^def ", library, flags=re.M)[1:] if "uniform(" in body]
@@ -149,8 +139,8 @@ def tile_page():
             "| operator | meaning |", "| --- | --- |",
             "| `+ - * / // % **`, `& \\| ^ ~ << >>`, comparisons | of each element; shapes broadcast |",
             "| `@` | `tile.dot` |", "| `x[:, None]` | adds an axis |", "",
-            "`tools/gen_ops_docs.py` writes this page from `src/frontend/values/tile_builtins.def`.", ""]
-    for what, row in read_table("src/frontend/values/tile_builtins.def"):
+            f"`tools/gen_ops_docs.py` writes this page from `{builtin_rows.TILE}`.", ""]
+    for what, row in read_table(builtin_rows.TILE):
         if what == "elementwise":
             page += elementwise_table() + [""]
         elif what == "entry":
@@ -235,7 +225,7 @@ def main():
            "| kernels to call by name | [Kernels of the library](#kernels-of-the-library) |",
            "| rounding and error bounds | [numerics.md](numerics.md) |", "| ops of the Graph IR | [ir/graph.md](ir/graph.md) |",
            "| functions of kernels | [tile.md](tile.md) |", "",
-           "`tools/gen_ops_docs.py` writes this page from `src/frontend/values/builtins.def` and `stdlib/`.", ""]
+           f"`tools/gen_ops_docs.py` writes this page from `{builtin_rows.OPS}` and `stdlib/`.", ""]
     pages = {"docs/ops.md": ops + table_page() + library_page() + kernel_page(), "docs/tile.md": tile_page()}
     differ = False
     for name, lines in pages.items():

@@ -12,7 +12,7 @@ import pathlib
 import re
 import sys
 
-import elementwise_rows
+import builtin_rows
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SYNTAXES = ROOT / "editors/vscode/syntaxes"
@@ -124,17 +124,12 @@ def type_lists():
     }
 
 
-def function_names(path):
-    elementwise = elementwise_rows.functions() if "elementwise_builtins.inc" in source(path) else []
-    return [row.name for row in elementwise] + [row[1] for row in rows(path, "BUILTIN")]
-
-
 def other_lists():
     others = [row[0] for row in rows(WORDS, "ALIAS")] + words_of("Namespace")
     directives = [row[0] for row in rows("src/frontend/syntax/directives.def", "DIRECTIVE")]
     return {
-        "builtins": words(function_names("src/frontend/values/builtins.def") + others, "functions"),
-        "tile_builtins": words(function_names("src/frontend/values/tile_builtins.def"), "functions"),
+        "builtins": words(builtin_rows.names(builtin_rows.OPS) + others, "functions"),
+        "tile_builtins": words(builtin_rows.names(builtin_rows.TILE), "functions"),
         "constants": words(words_of("Constant") + words_of("Device"), "constants"),
         "effects": words([row[0] for row in rows(WORDS, "EFFECT")], "effects"),
         "privileges": words(words_of("Privilege"), "privileges"),

@@ -10,7 +10,7 @@ namespace tessera::format {
 
 namespace {
 
-constexpr int64_t reflection_format = 2;
+constexpr int64_t reflection_format = 3;
 constexpr size_t max_grid_axes = 16;
 constexpr size_t max_kernel_dims = 4096;
 constexpr int64_t max_threads = 1024;    // of a block
@@ -71,6 +71,7 @@ Json kernel_json(const KernelMeta& kernel) {
   }
   Json json = {{"name", kernel.name},
           {"source", kernel.source},
+          {"title", kernel.title},
           {"tile", Json(kernel.tile)},
           {"fragments",
            {{"mma", kernel.fragments.mma},
@@ -173,6 +174,7 @@ KernelMeta read_kernel(JsonCursor in) {
   KernelMeta kernel;
   kernel.name = in["name"].text();
   kernel.source = in["source"].text();
+  kernel.title = in["title"].text();
   if (!is_printable_name(kernel.name)) in["name"].refuse("the name is not printable");
   in["tile"].each_member(
       [&](const std::string& axis, JsonCursor extent) { kernel.tile[axis] = extent.integer(); });
@@ -385,7 +387,8 @@ std::string kernel_yaml(const KernelMeta& kernel) {
              "epilogue: ", yaml_list(Json(kernel.epilogue)), "\n", "alignment: ", kernel.alignment,
              "\n", "vector_width: ", kernel.vector_width, "\n", "occupancy: ", kernel.occupancy,
              "\n", "features: ", yaml_list(Json(kernel.features)), "\n",
-             "source: ", yaml_text(kernel.source), "\n", "work: ", yaml_work(kernel), "\n",
+             "source: ", yaml_text(kernel.source), "\n",
+             "title: ", yaml_text(kernel.title), "\n", "work: ", yaml_work(kernel), "\n",
              "dims: ", yaml_list(Json(kernel.dims)), "\n", assume, "buffers:\n", buffers,
              kernel.descriptors.empty() ? "" : "descriptors:\n", yaml_descriptors(kernel));
 }

@@ -72,6 +72,7 @@ struct KernelCheck {
 struct KernelMeta {
   std::string name;                     ///< the symbol in the object
   std::string source;                   ///< where it is written: "stdlib/matmul.tsr:5:5"; may be empty
+  std::string title;                    ///< the function there, or the text that it computes; may be empty
   std::map<std::string, int64_t> tile;  ///< extents by axis, and "stages"
   KernelFragments fragments;
   int64_t regs_per_thread = 0;

@@ -7,9 +7,11 @@
 #include <optional>
 #include <set>
 
+#include "ir/numbers/peak_figures.h"
 #include "runtime/files/text.h"
 #include "runtime/format/expr.h"
 #include "runtime/tsr/command.h"
+#include "runtime/tsr/measured_rates.h"
 #include "runtime/tsr/state_files.h"
 #include "runtime/tsr/stopwatch.h"
 #include "runtime/tsr/tensor_files.h"
@@ -48,8 +50,9 @@ constexpr const char* epilogue =
     "least 5 times. Printed are the median, the minimum and the 95th percentile. On a GPU the "
     "times\n"
     "are the GPU's own; ten calls are queued at a time. Where the bundle has the work of an entry, its\n"
-    "FLOP/s and bytes/s at the median follow, and the share of the roofline of a typical machine: on a\n"
-    "CPU that of one core, times the number of threads.\n"
+    "FLOP/s and bytes/s at the median follow, and the share of the roofline: of what this machine was\n"
+    "just measured to reach on as many threads, and on as many bytes as each kernel moves; on a GPU of\n"
+    "the data sheet of a typical one.\n"
     "\n"
     "Examples:\n"
     "  tsr bench mlp.bundle mlp --dims B=64,S=128\n"
@@ -119,8 +122,7 @@ struct Timing {
   double p95 = 0;
   std::optional<report::EntryWork> work{};
 
-  /// Of the time that a roofline gives for so many cores; 1 for a GPU.
-  double roofline_share(int cores) const { return work->seconds / cores / median; }
+  double roofline_share() const { return work->seconds / median; }
 };
 
 Timing summarise(const std::string& entry, std::vector<double> seconds) {
@@ -160,16 +162,21 @@ class Bench {
     const char* target = "";
     tsrGetModuleTarget(session_.module(), &target);
     target_ = target;
-    if (session_.is_host()) cores_ = thread_count(options_.device);
-    if (!options_.json) put(cat("target ", target_, session_.is_host() ? cat(", threads ", cores_) : "", "\n"));
+    machine_ = find_machine(target_);
+    int threads = thread_count(options_.device);
+    if (session_.is_host() && machine_) rates_.emplace(*machine_, threads);
+    if (!options_.json) put(cat("target ", target_, session_.is_host() ? cat(", threads ", threads) : "", "\n"));
     return exit_ok;
   }
 
+  /// What a launch that moves so many bytes can reach at most.
+  PeakFigures figures(double bytes) { return rates_ ? rates_->figures(bytes) : peak_figures(*machine_); }
+
   /// The work of a call for these dims, where the bundle has it.
-  std::optional<report::EntryWork> work_of(const std::string& entry) const {
+  std::optional<report::EntryWork> work_of(const std::string& entry) {
     report::Options sizes{.other_dims = 0, .entries = {entry}};  // integers that have no size are 0
     for (size_t i = 0; i < names_.size(); ++i) sizes.dims[names_[i]] = values_[i];
-    auto work = report::work_of(file_->bytes(), target_, sizes);
+    auto work = report::work_of(file_->bytes(), target_, sizes, [this](double bytes) { return figures(bytes); });
     return work ? *work : std::nullopt;
   }
 
@@ -382,15 +389,22 @@ class Bench {
     return exit_ok;
   }
 
-  void print_timing(const Timing& timing) const {
+  /// Whose roofline it is, and its figures for this work.
+  std::string roofline_text(const report::EntryWork& work) {
+    PeakFigures peak = figures(work.bytes);
+    std::string rates = cat(flop_text(peak.f32 * 1e9), "/s in f32");
+    if (work.memory_seconds > 0) rates = cat(rates, ", ", bytes_text(work.bytes / work.memory_seconds), "/s");
+    return cat(rates_ ? std::string_view("this machine") : peak.of, " (", rates, ")");
+  }
+
+  void print_timing(const Timing& timing) {
     put_bold(timing.entry);
     put(cat("  median ", seconds_text(timing.median), "  min ", seconds_text(timing.least), "  p95 ",
             seconds_text(timing.p95), "  (", timing.runs, " runs)\n"));
     if (timing.work && timing.work->seconds > 0) {
       const report::EntryWork& work = *timing.work;
       put(cat("  ", flop_text(work.flop / timing.median), "/s  ", bytes_text(work.bytes / timing.median), "/s  ",
-              int64_t(timing.roofline_share(cores_) * 100 + 0.5), "% of the roofline of ",
-              work.machine, cores_ == 1 ? "" : cat(" x ", cores_), "\n"));
+              int64_t(timing.roofline_share() * 100 + 0.5), "% of the roofline of ", roofline_text(work), "\n"));
     }
     std::fflush(stdout);
   }
@@ -412,7 +426,7 @@ class Bench {
         std::printf(", \"flop\": %.17g, \"bytes\": %.17g, \"flop_per_s\": %.9g, \"bytes_per_s\": %.9g, "
                     "\"roofline_share\": %.9g",
                     t.work->flop, t.work->bytes, t.work->flop / t.median, t.work->bytes / t.median,
-                    t.roofline_share(cores_));
+                    t.roofline_share());
       }
       std::printf("}");
     }
@@ -423,7 +437,8 @@ class Bench {
   Session session_;
   std::optional<format::MappedFile> file_;
   std::string target_;
-  int cores_ = 1;  ///< of a CPU, whose peak figures are those of one core
+  const Machine* machine_ = nullptr;
+  std::optional<MeasuredRates> rates_;  ///< of a CPU
   std::vector<std::string> names_;
   std::vector<int64_t> values_;
   Random random_;

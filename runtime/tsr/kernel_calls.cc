@@ -4,6 +4,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
+#include "ir/text/entries.h"
 #include "ir/tile/eval.h"
 #include "runtime/files/text.h"
 #include "runtime/format/print_text.h"
@@ -129,14 +130,16 @@ class ProgramRun {
     if (!grid) return failure;
     std::vector<format::PrintedItem> items;
     for (Attr item : op->attr(host::attr::Print::items)) {
+      using entry::PrintItem;
       unsigned i = unsigned(items.size());
       Value *values = op->in(host::in::Print::values, i), *shown = op->in(host::in::Print::shown, i);
-      Result<std::vector<int64_t>> extents = sizes(op, item->get("extents")),
-                                   trip_counts = sizes(op, item->get("trip_counts"));
+      Result<std::vector<int64_t>> extents = sizes(op, entry::node(item, PrintItem::extents)),
+                                   trip_counts = sizes(op, entry::node(item, PrintItem::trip_counts));
       std::optional<format::Dtype> dtype = format::find_dtype(to_string(values->type()->dtype));
       if (!extents || !trip_counts || !dtype || !format::is_printed_dtype(*dtype)) return refuse(op);
-      items.push_back({item->get("label")->string, item->get("source")->string, *dtype, values_.at(shown).dims(),
-                       std::move(*extents), std::move(*trip_counts), uint32_t(item->get("loop")->integer),
+      items.push_back({entry::text_of(item, PrintItem::label), entry::text_of(item, PrintItem::source), *dtype,
+                       values_.at(shown).dims(), std::move(*extents), std::move(*trip_counts),
+                       uint32_t(entry::read(item, PrintItem::loop)),
                        values == shown ? std::string_view() : bytes_of(values_.at(values)),
                        bytes_of(values_.at(shown))});
     }

@@ -10,6 +10,7 @@
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
 #include "ir/graph/ops.h"
+#include "ir/text/entries.h"
 #include "ir/text/verifier.h"
 
 namespace tessera::api {
@@ -45,11 +46,6 @@ bool rounds_up(Dim a, Dim b) {
   std::optional<int64_t> divisor = b->constant();
   if (!divisor || a->terms.empty() || !a->terms.back().factors.empty()) return false;
   return a->terms.back().coefficient == *divisor - 1 && a->terms.size() > 1;
-}
-
-std::string text_of(Attr attribute, std::string_view key) {
-  Attr value = attribute->get(key);
-  return value ? value->string : std::string();
 }
 
 /// Takes ":12" off the end; 0 where there is none.
@@ -174,16 +170,17 @@ class EntryShapes {
     Block* block = function_->region()->front();
     const std::vector<Attr>& arguments = function_->attr(graph::attr::Func::args);
     for (const Attr& argument : arguments) {
-      std::string size = text_of(argument, "dim"), name = text_of(argument, "name");
+      const std::string& size = entry::text_of(argument, entry::Argument::dim);
+      const std::string& name = entry::text_of(argument, entry::Argument::name);
       if (!size.empty()) bind(size, fmt::format("'{}'", name), function_->loc());
     }
     std::vector<Equation> equations;
     for (unsigned i = 0; i < block->arg_count(); ++i) {
       const std::vector<Dim>& extents = block->arg(i)->type()->dims;
-      Attr places = arguments[i]->get("places");
+      Attr places = entry::node(arguments[i], entry::Argument::places);
       for (size_t axis = 0; axis < extents.size(); ++axis) {
         Dim extent = extents[axis];
-        std::string what = fmt::format("axis {} of '{}'", axis, text_of(arguments[i], "name"));
+        std::string what = fmt::format("axis {} of '{}'", axis, entry::text_of(arguments[i], entry::Argument::name));
         bool is_placed = places && axis < places->elements.size();
         Loc loc = is_placed ? place_in(function_, places->elements[axis]->string, extent->text) : function_->loc();
         bool binds = !extent->symbol().empty() && bind(extent->symbol(), what, loc);
@@ -203,8 +200,8 @@ class EntryShapes {
     for (Attr guard : function_->attr(graph::attr::Func::guards)) {
       std::optional<DimFact> fact = read_fact(guard);
       if (!fact) continue;
-      std::string text = text_of(guard, "text");
-      Loc loc = place_in(function_, text_of(guard, "place"), text);
+      std::string text = entry::text_of(guard, entry::Guard::text);
+      Loc loc = place_in(function_, entry::text_of(guard, entry::Guard::place), text);
       check_condition(*fact, kind_of(*fact), text.empty() ? fact->text() : text, loc);
     }
   }

@@ -27,7 +27,7 @@ void EntryBuilder::evaluate_constants() {
     for (std::string_view name : constant_names(*declaration.stmt)) {
       Binding* binding = scope.find_here(name);
       if (binding && binding->state == Binding::State::Pending) {
-        builder_.resolve(*binding, scope, name, binding->loc);
+        builder_.evaluator().resolve(*binding, scope, name, binding->loc);
       }
     }
   }
@@ -49,7 +49,7 @@ void EntryBuilder::build(const ast::Stmt& declaration) {
 void EntryBuilder::build_methods(const ModuleInstance& instance) {
   for (const ast::Stmt* stmt : instance.module().stmt().body) {
     const auto* def = ast::as<ast::Def>(stmt);
-    const Function* method = def ? builder_.session().method(*def, *instance.scope()) : nullptr;
+    const Function* method = def ? builder_.evaluator().session().method(*def, *instance.scope()) : nullptr;
     if (!method || method->kind != FunctionKind::Jit) continue;
     builder_.build_entry(*method, joined_key(instance.name(), method->name));
   }

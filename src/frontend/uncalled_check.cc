@@ -1,15 +1,25 @@
 #include "frontend/uncalled_check.h"
 
 #include "frontend/entry_builder.h"
+#include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
+
+bool UncalledCheck::lacks_run(const ast::Def& def, const WasRun& was_run) {
+  bool lacks = false;
+  ast::walk(def, [&](const ast::Node& node) {
+    const auto* inner = ast::as<ast::Def>(&node);
+    lacks = lacks || (inner && !was_run(*inner));
+  });
+  return lacks;
+}
 
 void UncalledCheck::check(const SourceModule& file, const ast::Stmt& declaration, const WasRun& was_run,
                           Reporting reporting) {
   Session::Reports reports(session_, reporting);
   if (const auto* module = ast::as<ast::Module>(&declaration)) return check_module(file, *module, was_run);
   const Function* function = declared_function(file, declaration);
-  if (!function || was_run(*function->def)) return;
+  if (!function || !lacks_run(*function->def, was_run)) return;
   if (function->kind != FunctionKind::Kernel) return check_function(*function);
   bool is_exported = kernels_.own_kernel(file, declaration, machine_).has_value();
   if (!is_exported) kernels_.explore(*function, machine_);
@@ -31,14 +41,14 @@ void UncalledCheck::check_module(const SourceModule& file, const ast::Module& mo
     Binding* binding = file.scope->find_here(module.name.text);
     const auto* reference = binding ? binding->value.object_as<ModuleReference>() : nullptr;
     if (!reference || &reference->stmt() != &module) return;
-    made = builder.open_instance(*reference);
+    made = builder.evaluator().open_instance(*reference);
   }
   const auto* instance = made.object_as<ModuleInstance>();
   if (!instance) return;
   if (is_open) builder.explore_initialisers(*instance);
   for (const ast::Stmt* stmt : module.body) {
     const auto* def = ast::as<ast::Def>(stmt);
-    if (def && !was_run(*def)) builder.explore_function(*session_.method(*def, *instance->scope()));
+    if (def && lacks_run(*def, was_run)) builder.explore_function(*session_.method(*def, *instance->scope()));
   }
 }
 

@@ -16,8 +16,10 @@ class UncalledCheck {
   UncalledCheck(Session& session, SourceKernels& kernels, std::string machine)
       : session_(session), kernels_(kernels), machine_(std::move(machine)) {}
 
-  /// The function, the kernel or the methods of a declaration, if nothing runs them. No error is reported that a call
-  /// with other arguments might not have; `reporting` may be stricter.
+  /// Whether nothing runs a function, or one that is defined in it.
+  static bool lacks_run(const ast::Def& def, const WasRun& was_run);
+  /// The function, the kernel or the methods of a declaration, if nothing runs them or a function in them. No error is
+  /// reported that a call with other arguments might not have; `reporting` may be stricter.
   void check(const SourceModule& file, const ast::Stmt& declaration, const WasRun& was_run,
              Reporting reporting = Reporting::OfAnyCall);
 

@@ -1,8 +1,10 @@
 #pragma once
 // What a pass is: a function on a module, a row in passes.def, a line in pipeline.cc.
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,11 +18,24 @@ namespace tessera {
 namespace schedule {
 class KernelLibrary;
 }
+namespace layout {
+class Layout;
+class SharedLayout;
+}  // namespace layout
+
+/// How the threads of a block access a tile in shared memory: `width` elements of a thread at a time.
+struct SharedAccess {
+  Op* kernel;
+  Op* op;
+  const layout::Layout& layout;
+  const layout::SharedLayout& shared;
+  int width;
+};
 
 /// What passes are given besides the module.
 struct PassContext {
   DiagnosticEngine& diagnostics;
-  /// The target below Graph level; null at Graph level.
+  /// The target below Graph level, which the module then names; null at Graph level.
   const Machine* machine = nullptr;
   /// Instantiates stdlib and user kernels; null where no source is at hand.
   schedule::KernelLibrary* kernels = nullptr;
@@ -28,6 +43,10 @@ struct PassContext {
   std::string entry;
   /// Options of the pass being run, as written.
   std::map<std::string, std::string, std::less<>> options;
+  /// Hears which launches compute ops of the graph, once for each group of them; empty: nobody does.
+  std::function<void(std::span<Op* const> ops, std::span<Op* const> launches)> launched = {};
+  /// Hears of each access of shared memory that is lowered; empty: nobody does.
+  std::function<void(const SharedAccess&)> accessed = {};
 
   /// An option as an integer, or `otherwise` when it was not given.
   int64_t option(std::string_view name, int64_t otherwise) const;

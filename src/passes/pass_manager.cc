@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view property_names[] = {
     "",
-#define PROPERTY(Name, text) text,
+#define PROPERTY(Name, text, ...) text,
 #include "passes/properties.def"
 #undef PROPERTY
 };
@@ -36,6 +36,15 @@ std::string names_of(Properties properties) {
   std::string text;
   for (size_t i = 1; i < std::size(property_names); ++i) {
     if (properties & (1u << i)) text += fmt::format("{}{}", text.empty() ? "" : ", ", property_names[i]);
+  }
+  return text;
+}
+
+/// The passes that give what is missing without ever having it.
+std::string givers_of(Properties missing) {
+  std::string text;
+  for (const PassInfo& pass : all_passes()) {
+    if (pass.gives & missing & ~pass.needs) text += fmt::format("{}{}", text.empty() ? "" : ", ", pass.name);
   }
   return text;
 }
@@ -90,7 +99,8 @@ Status PassManager::run_step(Module& module, const PassStep& step, PassContext& 
   }
   Properties had = properties_of(module);
   if (Properties missing = pass.needs & ~had) {
-    context.diagnostics.report(diag::pass_property, {}, pass.name, names_of(missing));
+    auto builder = context.diagnostics.report(diag::pass_property, {}, pass.name, names_of(missing));
+    if (std::string givers = givers_of(missing); !givers.empty()) builder.help("these passes make it so: " + givers);
     return failure;
   }
   if (wants(options_.print_before, pass.name)) print("before", step, module);

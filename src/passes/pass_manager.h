@@ -13,7 +13,7 @@ namespace tessera {
 
 enum class Property : uint16_t {
   None = 0,
-#define PROPERTY(Name, text) Name##Bit,
+#define PROPERTY(Name, text, ...) Name##Bit,
 #include "passes/properties.def"
 #undef PROPERTY
 };
@@ -22,7 +22,8 @@ enum class Property : uint16_t {
 using Properties = uint32_t;
 namespace property {
 inline constexpr Properties None = 0;
-#define PROPERTY(Name, text) inline constexpr Properties Name = 1u << uint16_t(Property::Name##Bit);
+#define PROPERTY(Name, text, ...) \
+  inline constexpr Properties Name = 1u << uint16_t(Property::Name##Bit);
 #include "passes/properties.def"
 #undef PROPERTY
 }  // namespace property
@@ -64,8 +65,9 @@ constexpr Properties properties_after(const PassInfo& pass, Properties before) {
 }
 
 /// True if each pass of the sequence finds the level and the properties it reads, the first starting at
-/// `level` with none. What a pipeline asserts, so that a wrong order does not compile.
-constexpr bool is_well_ordered(std::span<const PassId> passes, Level level) {
+/// `level` with none, and the last leaves those that are `wanted`. What a pipeline asserts, so that a wrong order does
+/// not compile.
+constexpr bool is_well_ordered(std::span<const PassId> passes, Level level, Properties wanted = 0) {
   Properties properties = 0;
   for (PassId id : passes) {
     const PassInfo& pass = pass_table[size_t(id)];
@@ -73,7 +75,7 @@ constexpr bool is_well_ordered(std::span<const PassId> passes, Level level) {
     properties = properties_after(pass, properties);
     level = pass.leaves;
   }
-  return true;
+  return !(wanted & ~properties);
 }
 
 /// True if nothing relies on the pass: it only makes code faster or shorter.

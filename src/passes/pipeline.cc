@@ -36,6 +36,9 @@ constexpr std::array kernel_passes{
     PassId::reuse_memory,
 };
 
+/// What code generation relies on.
+constexpr Properties needed_by_code = property::MathExpanded | property::Legal;
+
 /// One list of passes after another.
 template <size_t m, size_t n>
 constexpr std::array<PassId, m + n> joined(const std::array<PassId, m>& first, const std::array<PassId, n>& second) {
@@ -59,6 +62,8 @@ constexpr std::array cpu_passes = joined(kernel_passes, std::array{
     PassId::simplify_tiles,
     PassId::propagate_masks,
     PassId::simplify_tiles,
+    // Elements of sorts change places in memory.
+    PassId::decompose_sorts,
     // Tiles become loops over fragments that fit the registers; panels are packed.
     PassId::split_to_fragments,
     PassId::simplify_tiles,
@@ -72,10 +77,13 @@ constexpr std::array cpu_passes = joined(kernel_passes, std::array{
     // A load next to its use can be the operand of an instruction.
     PassId::sink_to_uses,
 });
-static_assert(is_well_ordered(cpu_passes, Level::Graph));
+static_assert(is_well_ordered(cpu_passes, Level::Graph, needed_by_code));
 
 constexpr PassId interpreter_passes[] = {
+    PassId::widen_int4,
     PassId::decompose_attention,
+    PassId::decompose_random,
+    PassId::canonicalize,
     PassId::graph_to_schedule,
     PassId::reuse_memory,
     PassId::schedule_to_tile,
@@ -83,6 +91,7 @@ constexpr PassId interpreter_passes[] = {
     PassId::propagate_masks,
 };
 static_assert(is_well_ordered(interpreter_passes, Level::Graph));
+
 constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     // Sizes that the machine likes get kernels of their own.
     PassId::specialise_kernels,
@@ -95,6 +104,8 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::simplify_tiles,
     // Whole rows of a length that threads do not divide are padded in registers.
     PassId::pad_tiles,
+    // Elements of sorts change places in shared memory.
+    PassId::decompose_sorts,
     // What is too large for the registers of a block becomes loops over fragments.
     PassId::split_large_tiles,
     PassId::simplify_tiles,
@@ -120,7 +131,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::expand_math,
     PassId::legalize_casts,
 });
-static_assert(is_well_ordered(cuda_passes, Level::Graph));
+static_assert(is_well_ordered(cuda_passes, Level::Graph, needed_by_code));
 
 }  // namespace
 
@@ -132,10 +143,12 @@ std::span<const PassId> graph_pipeline() { return graph_passes; }
 std::span<const PassId> cpu_pipeline() { return cpu_passes; }
 std::span<const PassId> interpreter_pipeline() { return interpreter_passes; }
 
-std::span<const PassId> rest_after(std::span<const PassId> pipeline, Level level) {
+std::span<const PassId> rest_after(std::span<const PassId> pipeline, Level level, Properties has) {
   for (size_t i = 0; i < pipeline.size(); ++i) {
     const PassInfo& pass = pass_table[size_t(pipeline[i])];
-    if (pass.reads == level && pass.leaves != level) return pipeline.subspan(i);
+    bool is_last_level = level == Level::Target;
+    bool is_next = is_last_level ? (pass.gives & ~has) != 0 : pass.leaves != level;
+    if (pass.reads == level && is_next) return pipeline.subspan(i);
   }
   return {};
 }

@@ -18,9 +18,10 @@ std::span<const PassId> cuda_pipeline();
 /// That of the two which the machine needs.
 std::span<const PassId> pipeline_for(const Machine& machine);
 
-/// The part of `pipeline` that is left for a module that was printed at the end of `level`: from the pass
-/// that lowers it on.
-std::span<const PassId> rest_after(std::span<const PassId> pipeline, Level level);
+/// The part of `pipeline` that is left for a module that was printed at the end of `level` and has these properties:
+/// from the pass that lowers it on. The last level no pass leaves: from the first pass there that gives what the module
+/// lacks.
+std::span<const PassId> rest_after(std::span<const PassId> pipeline, Level level, Properties has);
 /// The part that a module of `level` still goes through before it leaves that level.
 std::span<const PassId> within(std::span<const PassId> pipeline, Level level);
 

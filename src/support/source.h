@@ -19,12 +19,17 @@ struct Loc {
   uint32_t line = 0;
   uint32_t column = 0;
   uint32_t length = 0;
+  /// Of code that was inlined, by which call: a number of Context::calls(). Calls of a function share its places, so
+  /// this is no part of the place. 0: by none, or not known.
+  uint32_t call = 0;
 
   bool known() const { return line != 0; }
   /// The points before and behind the span, for text that is put there.
   Loc before() const { return {file, line, column, 0}; }
   Loc behind() const { return {file, line, column + length, 0}; }
-  friend bool operator==(const Loc&, const Loc&) = default;
+  friend bool operator==(const Loc& a, const Loc& b) {
+    return a.file == b.file && a.line == b.line && a.column == b.column && a.length == b.length;
+  }
 };
 
 /// One file: its name as the user wrote it, and its text when it is at hand.

@@ -158,6 +158,8 @@ async function testKeyboard(tab) {
     ['2', 'passes'],
     ['3', 'kernels'],
     ['4', 'memory'],
+    ['5', 'graph'],
+    ['6', 'layouts'],
     ['1', 'code'],
   ]) {
     await tab.press(key);
@@ -212,6 +214,86 @@ async function testPictures(tab) {
   assert.ok((await tab.value("document.querySelectorAll('#view-memory rect.temp').length")) >= 2);
   await picture(tab, 'memory');
   await tab.press('1');
+}
+
+const node = (label) => `[...page.views.graph.tree.nodes.values()].find((node) => node.label === '${label}')`;
+const drawn = "[...document.querySelectorAll('#view-graph .node')].map((node) => node.id)";
+
+/** The graph of a small entry is all there: ops with their kernels, edges with their types. */
+async function testGraph(tab) {
+  await tab.press('5');
+  const labels = await tab.value("[...document.querySelectorAll('.node.op .label')].map((text) => text.textContent)");
+  for (const label of ['rmsnorm', 'gemm', 'gelu', 'add', 'return']) assert.ok(labels.includes(label), `no ${label}`);
+  const below = "[...document.querySelectorAll('.node.op .below')].map((text) => text.textContent)";
+  assert.ok((await tab.value(below)).includes('matmul · mlp.2'));
+  const types = await tab.value("[...document.querySelectorAll('.edge text')].map((text) => text.textContent)");
+  assert.ok(types.includes('B×3072 f32'), types.join());
+  await tab.click(`${node('gelu')}.shape`);
+  const panel = "document.querySelector('.about').innerText";
+  assert.match(await tab.value(panel), /gir\.gelu[\s\S]*mlp\.tsr:6[\s\S]*rmsnorm_safe\(x\) @ w_in[\s\S]*matmul · mlp\.1/);
+  assert.ok((await tab.value("document.querySelectorAll('.edge.near').length")) === 2);
+  await picture(tab, 'graph');
+  await tab.value("document.querySelector('svg.graph').focus()");
+  await tab.press('ArrowUp');
+  assert.strictEqual(await tab.value('page.views.graph.selected.label'), 'gemm');
+  const scale = 'page.views.graph.view.scale';
+  const before = await tab.value(scale);
+  await tab.press('+');
+  assert.ok((await tab.value(scale)) > before);
+  await tab.press('0');
+  await tab.press('ArrowDown');
+  await tab.click("[...document.querySelectorAll('.about .link')].find((link) => link.textContent === 'See its lowering')");
+  assert.strictEqual(await tab.value('page.view'), 'code');
+  assert.deepStrictEqual(await tab.value(lit('source', 'exact')), ['h = gelu(rmsnorm_safe(x) @ w_in)']);
+  await tab.press('Escape');
+}
+
+/** The blocks of a model are nodes that open; what was opened longest ago closes where too much would be shown. */
+async function testModelGraph(tab) {
+  await tab.press('5');
+  const first = await tab.value(drawn);
+  assert.ok(first.length < 40, `${first.length} nodes are shown at first`);
+  for (let i = 0; i < 12; i++) assert.ok(await tab.value(`!${node(`blocks.${i}`)}.isOpen`));
+  await picture(tab, 'gpt-graph');
+  await tab.value(`page.views.graph.select(${node('blocks.3')}, true)`);
+  await tab.value("document.querySelector('svg.graph').focus()");
+  await tab.press('Enter');
+  const inside = await tab.value(`${node('blocks.3')}.children.map((child) => 'node-' + child.id)`);
+  const open = await tab.value(drawn);
+  assert.ok(inside.length >= 6 && inside.every((id) => open.includes(id)));
+  const attend = `${node('blocks.3')}.children.find((child) => child.label === 'attend')`;
+  await tab.value(`page.views.graph.toggle(${attend})`);
+  assert.match(await tab.value('location.hash'), /view=graph.*open=call\d+\+call\d+/);
+  await picture(tab, 'gpt-graph-open');
+  const all = "[...page.views.graph.tree.nodes.values()].filter((node) => node.kind === 'group')";
+  await tab.value(`${all}.forEach((group) => page.views.graph.tree.open(group))`);
+  assert.ok((await tab.value('page.views.graph.tree.visible().nodes.length')) <= 220);
+  await tab.value('page.views.graph.closeAll()');
+  assert.ok((await tab.value(drawn)).length <= first.length);
+}
+
+/** Layouts as the compiler has them, and accesses of shared memory with the banks that they ask for. */
+async function testLayouts(tab) {
+  await tab.press('6');
+  const choose = (text) => `[...document.querySelectorAll('.choices button')].find((one) => ${text}.test(one.textContent))`;
+  await tab.click(choose('/^#wgmma<acc, 128 x 64,/'));
+  await tab.value('page.views.layouts.grids[0].pointAt(2 * 64 + 3)');
+  // Of an accumulator a quad of lanes has a row, each lane two neighbours of every eight columns.
+  assert.match(await tab.value("document.querySelector('.says').textContent"), /^\[2, 3\]: warp 0, lane 9, register 1$/);
+  await picture(tab, 'layout');
+  await tab.value("document.querySelector('canvas.grid').focus()");
+  await tab.press('ArrowDown');
+  assert.match(await tab.value("document.querySelector('.says').textContent"), /^\[3, 3\]: warp 0, lane 13, register 1$/);
+  await tab.click(choose('/^#shared<128 x 64, bytes = 2, swizzle = 128>/'));
+  await tab.value('page.views.layouts.grids[0].pointAt(64)');
+  // Row 1: its first 16 bytes are where the swizzle puts them, one chunk on.
+  assert.match(await tab.value("document.querySelector('.says').textContent"), /^\[1, 0\]: byte 144, bank 4, line 1/);
+  await picture(tab, 'shared');
+  await tab.click(choose('/conflicts?$/'));
+  assert.ok((await tab.value("document.querySelectorAll('.banks .word.bad').length")) > 0);
+  assert.match(await tab.value("document.querySelector('.board .bad').textContent"), /\d+ bank conflict/);
+  assert.match(await tab.value('location.hash'), /view=layouts.*layout=/);
+  await picture(tab, 'banks');
 }
 
 async function testTarget(tab, target) {
@@ -274,7 +356,7 @@ async function testEmpty(browser) {
 async function testHelp(tab) {
   const narrow = { width: 1024, height: 768, deviceScaleFactor: 1, mobile: false };
   await tab.send('Emulation.setDeviceMetricsOverride', narrow);
-  for (const key of ['1', '2', '3', '4']) {
+  for (const key of ['1', '2', '3', '4', '5', '6']) {
     await tab.press(key);
     assert.ok(await tab.value('document.documentElement.scrollWidth <= innerWidth'), `view ${key} is too wide`);
   }
@@ -368,6 +450,7 @@ async function testLarge(browser) {
   await picture(tab, 'gpt-kernels');
   await tab.press('4');
   await picture(tab, 'gpt-memory');
+  await testModelGraph(tab);
   assert.deepStrictEqual(tab.problems, []);
 }
 
@@ -384,8 +467,14 @@ async function main() {
       await test(tab);
     }
     await testLinksToViews(browser, page, tab);
+    await testGraph(tab);
     await testWidths(tab);
+    await tab.press('6');
+    assert.match(await tab.value("document.getElementById('view-layouts').innerText"), /tiles have no layouts/);
+    await tab.press('1');
     await testTarget(tab, 'cuda:sm_90a');
+    await testLayouts(tab);
+    await tab.press('1');
     assert.strictEqual(await tab.value("page.views.code.pane('code').title.textContent"), 'PTX');
     await tab.point(row('graph', '/gir\\.gelu/'));
     assert.ok((await tab.value(marked('code'))) > 0);

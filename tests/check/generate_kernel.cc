@@ -71,7 +71,7 @@ class KernelGenerator : public KernelParts {
   }
 
   void step() {
-    switch (random_.pick(13)) {
+    switch (random_.pick(14)) {
       case 0:
       case 1: return unary();
       case 2:
@@ -84,6 +84,7 @@ class KernelGenerator : public KernelParts {
       case 9: return branch();
       case 10: return keep();
       case 11: return random_.one_in(3) ? random_numbers() : scan();
+      case 12: return sort();
       default: return (void)cast(-1, DType::F32);
     }
   }

@@ -202,6 +202,30 @@ void KernelParts::scan() {
          type(a));
 }
 
+/// Along an axis that is whole, of known extent. On tensors element i is the one with i others before it.
+void KernelParts::sort() {
+  int a = any_with([&](const ValueType& t) { return t.dims == full() && t.dtype != DType::Bool; });
+  if (a < 0 || (shape_ != Shape::Rows && shape_ != Shape::Columns && shape_ != Shape::Attention)) return;
+  bool along_rows = shape_ != Shape::Columns;
+  Dim extent = along_rows ? n_ : m_;
+  if (!extent->constant()) return;
+  bool descending = random_.one_in(2);
+  std::string back = along_rows ? "" : ".T";
+  std::string places = fmt::format("arange({}, i64)", extent->text);
+  if (descending) places = fmt::format("({} - 1 - {})", extent->text, places);
+  std::string on_tensors = fmt::format(
+      "    {{r}}x = {{0}}{0}\n"
+      "    {{r}}j, {{r}}i = {{r}}x[:, :, None], {{r}}x[:, None, :]\n"
+      "    {{r}}same = ({{r}}j == {{r}}i) or ({{r}}j != {{r}}j and {{r}}i != {{r}}i)\n"
+      "    {{r}}less = ({{r}}j < {{r}}i) or ({{r}}i != {{r}}i and {{r}}j == {{r}}j)\n"
+      "    {{r}}less = {{r}}less or ({{r}}same and (arange({1}, i64)[:, None] < arange({1}, i64)[None, :]))\n"
+      "    {{r}}place = sum(cast({{r}}less, i64), axis=-2)[:, None, :]\n"
+      "    {{r}} = max(where({{r}}place == {2}[:, None], {{r}}i, {3}), axis=-1){0}\n",
+      back, extent->text, places, is_float(type(a).dtype) ? "-INF" : "-2147483648");
+  const char* order = descending ? ", descending=True" : "";
+  stated(on_tensors, fmt::format("tile.sort({{0}}, axis={}{})", int(along_rows), order), {a}, type(a));
+}
+
 void KernelParts::gather() {
   if (!is_plane()) return;
   if (random_.one_in(2)) {

@@ -38,6 +38,7 @@ class KernelParts : public Generator {
   void attention();
 
   void scan();
+  void sort();
   /// Rows by number, or elements by computed coordinates.
   void gather();
   /// A branch that a program takes or not.

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <map>
 
+#include "check/compare_links.h"
 #include "check/random.h"
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/session.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/values/observer.h"
 #include "frontend/values/scope.h"
 #include "ir/graph/ops.h"
@@ -20,6 +22,7 @@ namespace tessera::check {
 namespace {
 
 using frontend::Binding;
+using frontend::Function;
 using frontend::Scope;
 using frontend::Session;
 using frontend::source_text;
@@ -29,9 +32,45 @@ using names::OccurrenceKind;
 
 class Comparer : public frontend::EvaluationObserver {
  public:
-  explicit Comparer(const SourceManager& sources) : sources_(sources) {}
+  explicit Comparer(const SourceManager& sources) : sources_(sources), links_(sources) {}
 
-  void started(Session& session) override { session_ = &session; }
+  void started(Session& session) override {
+    session_ = &session;
+    links_.started(session);
+  }
+
+  void bound(std::string_view name, Loc loc, const frontend::Datum& value) override {
+    bool is_main = session_->modules()[0]->file == loc.file;
+    if (is_main) values_[std::string(name)] = to_text(value);
+  }
+
+  void evaluated(const ast::Expr& expr, const frontend::Datum& value) override {
+    const ast::Expr* first = &expr;
+    while (const auto* member = ast::as<ast::Attribute>(first)) first = member->object;
+    const auto* name = ast::as<ast::Name>(first);
+    const Occurrence* found = nullptr;
+    bool is_free = name && find(name->text, name->loc, found) && found && found->kind == OccurrenceKind::Free;
+    std::string difference = is_free ? links_.compare(expr, value) : "";
+    if (!difference.empty()) out_.differences.push_back(place(source_text(sources_, expr.loc), expr.loc) + difference);
+  }
+
+  void returned(const Function&, const frontend::Datum&, const std::set<std::string>&) override {
+    constants_ = links_.constants();
+  }
+
+  /// What the constants of the main file had to be, after the evaluation.
+  void check(const std::map<std::string, std::string>& wanted) {
+    for (const auto& [name, value] : wanted) {
+      auto found = values_.find(name);
+      std::string had = found == values_.end() ? "" : found->second;
+      if (had != value) {
+        out_.differences.push_back(fmt::format("'{}' is '{}' in the evaluation, not '{}'", name, had, value));
+      }
+      bool exists = constants_[name];
+      if (exists == value.empty()) out_.differences.push_back(fmt::format("what '{}' names is {} by its text", name,
+                                                                          exists ? "there" : "lacking"));
+    }
+  }
 
   void named(std::string_view name, Loc loc, const Scope& scope, const Binding& binding) override {
     const Occurrence* found = nullptr;
@@ -63,7 +102,10 @@ class Comparer : public frontend::EvaluationObserver {
     if (may_be && declares(*names, name)) differ(name, loc, "a name of the file", "an unknown name");
   }
 
-  NameComparison take() { return std::move(out_); }
+  NameComparison take() {
+    out_.links = links_.links();
+    return std::move(out_);
+  }
 
  private:
   void check_local(const FileNames& names, const Occurrence& use, std::string_view name, Loc loc,
@@ -102,15 +144,21 @@ class Comparer : public frontend::EvaluationObserver {
     return is_other || it->second.occurrences.empty() ? nullptr : &it->second;
   }
 
+  std::string place(std::string_view name, Loc loc) const {
+    return fmt::format("{}:{}:{}: '{}' ", sources_.file(loc.file).name(), loc.line, loc.column, name);
+  }
+
   void differ(std::string_view name, Loc loc, std::string_view binder, std::string_view evaluation) {
-    out_.differences.push_back(fmt::format("{}:{}:{}: '{}' is {} by its text, and {} in the evaluation",
-                                           sources_.file(loc.file).name(), loc.line, loc.column, name,
-                                           binder, evaluation));
+    out_.differences.push_back(place(name, loc) +
+                               fmt::format("is {} by its text, and {} in the evaluation", binder, evaluation));
   }
 
   const SourceManager& sources_;
   Session* session_ = nullptr;
   std::map<FileId, FileNames> files_;
+  LinkComparer links_;
+  std::map<std::string, std::string> values_;  ///< of constants of the main file
+  std::map<std::string, bool> constants_;
   NameComparison out_;
 };
 
@@ -190,7 +238,7 @@ class ScopesWriter {
 
 }  // namespace
 
-NameComparison compare_names(SourceManager& sources, FileId file, const std::string& kernels_for) {
+NameComparison compare_names(SourceManager& sources, const ComparedProgram& program) {
   Context context;
   graph::register_ops(context);
   schedule::register_ops(context);
@@ -198,11 +246,21 @@ NameComparison compare_names(SourceManager& sources, FileId file, const std::str
   Comparer comparer(sources);
   frontend::FrontendOptions options;
   options.observer = &comparer;
-  options.kernels_for = kernels_for;
-  (void)frontend::compile_source(context, file, options, diagnostics);
+  options.kernels_for = program.kernels_for;
+  if (program.texts) {
+    options.include_paths = {"."};
+    options.read = [&](const std::string& path, std::string& text, std::string& error) {
+      auto found = program.texts->find(path);
+      if (found == program.texts->end()) error = "no such file";
+      if (found != program.texts->end()) text = found->second;
+      return error.empty();
+    };
+  }
+  (void)frontend::compile_source(context, program.file, options, diagnostics);
   for (const Diagnostic& said : diagnostics.all()) {
     if (said.id == diag::unknown_name.id) comparer.unknown(said.loc);
   }
+  if (program.values) comparer.check(*program.values);
   return comparer.take();
 }
 

@@ -181,7 +181,7 @@ class SourceWriter {
   /// Functions that have to be imported.
   std::string imports() const {
     static constexpr const char* names[] = {
-        "layernorm", "log_softmax", "softplus", "mish", "elu", "leaky_relu", "clamp", "hard_swish", "gelu_exact",
+        "layernorm", "log_softmax", "logaddexp", "softplus", "mish", "elu", "leaky_relu", "clamp", "hard_swish", "gelu_exact",
         "quick_gelu", "logsumexp", "argmax", "argmin", "sort", "argsort", "topk", "one_hot", "scatter_add", "pad",
         "swiglu", "geglu", "reglu", "take", "conv2d", "max_pool2d", "avg_pool2d", "cumsum", "cummax", "quantize", "matmul_int4"};
     std::string list;

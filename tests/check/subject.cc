@@ -10,6 +10,7 @@
 #include "codegen/ptx/emit_ptx.h"
 #include "ir/core/common_attributes.h"
 #include "ir/graph/eval.h"
+#include "ir/text/entries.h"
 #include "ir/text/verifier.h"
 #include "passes/pipeline.h"
 #include "unit/compiled/runtime_call.h"
@@ -18,6 +19,8 @@
 namespace tessera::check {
 
 namespace {
+
+using entry::Argument;
 
 using test::require;
 
@@ -124,7 +127,7 @@ bool Subject::is_unsupported() const {
 bool Subject::has_seed() const {
   const std::vector<Attr>& arguments = entry()->attr(common::Entry::args);
   return std::any_of(arguments.begin(), arguments.end(), [](Attr argument) {
-    return argument->get("kind")->string == "input" && argument->get("name")->string == "seed";
+    return entry::read(argument, Argument::kind) == "input" && entry::read(argument, Argument::name) == "seed";
   });
 }
 
@@ -167,11 +170,7 @@ bool Subject::prepare(Way way, const Machine* machine) {
   module_->set(common::Module::entry, "f");
   module_->set(common::Module::target, machine->name);
   module_->set_node(common::Module::properties, optimised_->node(common::Module::properties));
-  if (way == Way::Tiles) {
-    // Random numbers are arithmetic before there are tiles.
-    constexpr PassId first[] = {PassId::decompose_random};
-    return run_passes(*module_, first, machine) && run_passes(*module_, interpreter_pipeline(), machine);
-  }
+  if (way == Way::Tiles) return run_passes(*module_, interpreter_pipeline(), machine);
   std::span<const PassId> passes = pipeline_for(*machine);
   if (way == Way::MachineTiles) return run_passes(*module_, until_target(passes), machine);
   return run_passes(*module_, passes, machine) && load(*machine);

@@ -15,7 +15,9 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
+import builtin_rows  # noqa: E402
 import elementwise_rows  # noqa: E402
+import gen_ops_docs  # noqa: E402
 
 LOADED = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href", "use": "href",
           "image": "href"}
@@ -87,16 +89,13 @@ def rows_of_ops():
 
 def rows():
     """(page, title, signature or None) of each function, op and diagnostic."""
-    for group, prefix, table in (("functions", "", "src/frontend/values/builtins.def"),
-                                 ("tile", "tile.", "src/frontend/values/tile_builtins.def")):
-        found = re.findall(r'^BUILTIN\(\w+, "(\w+)",\s*"([^"]*)"\)', (ROOT / table).read_text(), re.M)
+    for group, prefix, table in (("functions", "", builtin_rows.OPS), ("tile", "tile.", builtin_rows.TILE)):
+        found = [(row.name, row.parameters) for row in builtin_rows.rows(table)]
         found += [(row.name, row.written.split("(")[1][:-1]) for row in elementwise_rows.functions()]
         yield from ((f"reference/{group}/{name}", prefix + name, f"{prefix}{name}({text})") for name, text in found)
-    exports = re.findall(r"^from tessera\.(\w+) import (?:([^(\n]+)|\(([^)]*)\))",
-                         (ROOT / "stdlib/nn.tsr").read_text(), re.M)
-    for module, plain, bracketed in exports:
+    for module, names in gen_ops_docs.exported().items():
         folder = "functions" if module == "ops" or '"""' not in (ROOT / f"stdlib/{module}.tsr").read_text()[:3] else "nn"
-        yield from ((f"reference/{folder}/{name}", name, None) for name in re.findall(r"\w+", plain or bracketed)
+        yield from ((f"reference/{folder}/{name}", name, None) for name in names
                     if folder == "nn" or module == "ops")
     yield from ((f"reference/ir/{name}", name, None) for name in rows_of_ops())
     diagnostics = re.findall(r"^DIAG\((\w+),", (ROOT / "src/support/diagnostics.def").read_text(), re.M)

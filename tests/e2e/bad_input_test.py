@@ -9,7 +9,6 @@ import resource
 import struct
 import subprocess
 import tempfile
-import time
 
 import numpy as np
 
@@ -26,7 +25,7 @@ BODY = "@jit\ndef f(x: Tensor[B, 4, f32]) -> Tensor[B, 4, f32]:\n    {}    retur
 # name: (source, what the message must say)
 SOURCES = {
     "unknown name": (HEAD + "gellu(x)\n", ["3:12", "gelu"]),
-    "shape mismatch": (HEAD + "x @ x\n", ["3:", "write 4 instead of B"]),
+    "shape mismatch": (HEAD + "x @ x\n", ["3:", "right operand transposed"]),
     "tabs mixed with spaces": ("@jit\ndef f(x: Tensor[B, f32]) -> Tensor[B, f32]:\n    y = x\n\treturn y\n", ["4:"]),
     "unterminated string": ('const A = "abc\n', ["1:11"]),
     "invalid UTF-8": (b"const A = 1 # \xff\xfe\n", ["1:15"]),
@@ -69,6 +68,8 @@ SOURCES = {
 
 
 def limited():
+    """Ends a process beyond its memory or, of all its threads, its seconds of processor time."""
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
     if not SANITIZED:
         resource.setrlimit(resource.RLIMIT_AS, (BYTES, BYTES))
 
@@ -79,9 +80,7 @@ def check_sources(folder):
     for name, (text, wanted) in SOURCES.items():
         if text is not None:
             source.write_bytes(text if isinstance(text, bytes) else text.encode())
-        start = time.monotonic()
         message = refuse(BIN / "tesserac", source if text is not None else folder, "-o", out, preexec_fn=limited)
-        assert time.monotonic() - start < SECONDS, name
         assert message.count("error:") == 1, f"{name}: one mistake, one message\n{message[:2000]}"
         for part in wanted:
             assert part in message, f"{name}: '{part}' is not in\n{message[:2000]}"
@@ -95,10 +94,8 @@ def check_large_source(folder):
     while sum(map(len, lines)) < 5 << 20:
         lines.append("".join(line.format(len(lines) * 100 + i) for i in range(100)))
     (folder / "large.tsr").write_text("".join(lines))
-    start = time.monotonic()
     result = subprocess.run([BIN / "tesserac", folder / "large.tsr", "-o", folder / "large.bundle"], preexec_fn=limited,
                             capture_output=True, text=True)
-    assert time.monotonic() - start < SECONDS
     assert result.returncode == 0 or result.stderr.count("error:") == 1, result.stderr[:2000]
 
 

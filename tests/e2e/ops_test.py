@@ -15,8 +15,8 @@ from tools import BIN, run
 HEADER = """
 from tessera.nn import (
     layernorm, layernorm_safe, batch_norm, swiglu, geglu, reglu, gelu_exact, quick_gelu, softplus, mish, elu,
-    leaky_relu, clamp, hard_sigmoid, hard_swish, dropout, residual, logsumexp, log_softmax, cross_entropy_mean,
-    cross_entropy_smoothed, soft_cross_entropy, binary_cross_entropy, mse, avg, split_heads, merge_heads, split_qkv,
+    leaky_relu, clamp, hard_sigmoid, hard_swish, dropout, residual, logsumexp, logaddexp, log_softmax,
+    cross_entropy_mean, cross_entropy_smoothed, soft_cross_entropy, binary_cross_entropy, mse, avg, split_heads, merge_heads, split_qkv,
     repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take, pad, conv2d, conv2d_nchw, conv1d,
     max_pool2d, avg_pool2d, adaptive_avg_pool2d, stochastic_round, topk, rank, argsort, sort, scatter_add, quantize, dequantize,
     matmul_scaled, matmul_weights, matmul_int4, pack_int4, unpack_int4, matmul_gated, cumsum, cumprod, cummax, cummin,
@@ -137,6 +137,10 @@ def losses():
          lambda x: (lse(x, 1), lse(x, 0)[None]), units=2)
     edges = np.array([[-np.inf, -np.inf], [np.inf, 0], [-np.inf, 1], [1000, 1000]], np.float32)
     case("x: Tensor[B, 2, f32]", "logsumexp(x)", [edges], lambda x: [-np.inf, np.inf, 1, 1000 + np.log(2)])
+    pair = np.array([0, 1, -1e4, 1e4, np.inf, -np.inf, np.nan], np.float32)
+    case("x: Tensor[N, 1, f32], y: Tensor[N, f32]", "logaddexp(x, y)", [pair[:, None], pair], np.logaddexp, units=2)
+    case(one, "logaddexp(x, 1.0), logaddexp(x, x)", [x * 10],
+         lambda x: (np.logaddexp(x, 1), x + np.log(2)), units=2)
     case(one, "log_softmax(x), log_softmax(x, axis=0)", [x],
          lambda x: (x - lse(x, 1)[:, None], x - lse(x, 0)[None]), units=2)
     t = np.array([3, 36, -100, 0, 12], np.int32)

@@ -156,12 +156,44 @@ def change_attribute(random, text):
     return text[:at.start()] + made + text[at.end():]
 
 
+PROPERTIES = ["canonical", "random-decomposed", "int4-widened", "attention-decomposed",
+              "one-thread", "masks-propagated", "sorts-decomposed", "fragments", "tiles-fit",
+              "operands-placed", "layouts-assigned", "barriers-inserted", "shared-allocated", "scratch-allocated",
+              "math-expanded", "legal", "legall"]
+
+
+def change_properties(random, text):
+    """What the module says of itself: more, less, or what another level says."""
+    header = re.search(r"^module .*\{$", text, re.MULTILINE)
+    if not header:
+        return text
+    known = re.search(r"properties = \[([^\]]*)\](, )?", header[0])
+    names = [name.strip(' "') for name in known[1].split(",")] if known else []
+    names = [name for name in names if random.random() < 0.7]
+    names += random.sample(PROPERTIES, random.choice([0, 1, 1, 2, 6]))
+    entry = "properties = [" + ", ".join(f'"{name}"' for name in names) + "]"
+    if known:
+        changed = header[0].replace(known[0], entry + (known[2] or ""))
+    elif header[0].endswith("} {"):
+        changed = header[0].replace(") {", ") {" + entry + ", ", 1)
+    else:
+        changed = header[0][:-1] + "{" + entry + "} {"
+    return text.replace(header[0], changed, 1)
+
+
+def change_target(random, text):
+    """The machine that the module is for: kernels of another form, ops that it does not have."""
+    target = random.choice(["cpu:x86-64-v3", "cpu:x86-64-v4", "cpu:x86-64-v4-amx", "cuda:sm_80", "cuda:sm_90a"])
+    return re.sub(r'target = "[^"]*"', f'target = "{target}"', text, count=1)
+
+
 def change_bytes(random, text):
     at = random.randrange(len(text))
     return text[:at] + random.choice(['"', "\0", "\u202e", "\\", "%", "@", "->", "\n", "e99999", "<", ","]) + text[at + random.randrange(3):]
 
 
 CHANGES = ([change_number] * 6 + [change_symbol] * 6 + [change_attribute] * 4 + [change_lines] * 2
+           + [change_properties] * 3 + [change_target] * 2
            + [change_word, change_nesting, change_size, change_size, change_bytes])
 
 

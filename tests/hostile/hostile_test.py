@@ -28,16 +28,21 @@ import sources
 MEMORY_KB = 10**9 >> 10
 SECONDS = 10
 ADDRESS_SPACE = 8 << 30  # far more than a case may take; it keeps one that breaks the rule from taking all
-CPU_TILE = "measure_work,use_scratch,merge_loops,simplify_tiles,propagate_masks,split_to_fragments,allocate_scratch"
-GPU_TILE = "measure_work,merge_loops,simplify_tiles,propagate_masks,pad_tiles,plan_pipeline,make_persistent,multi_buffer"
+CPU_TILE = ("measure_work,use_scratch,merge_loops,simplify_tiles,propagate_masks,decompose_sorts,split_to_fragments,"
+            "allocate_scratch")
+GPU_TILE = ("measure_work,simplify_tiles,propagate_masks,pad_tiles,decompose_sorts,split_large_tiles,plan_pipeline,"
+            "make_persistent,specialise_roles,multi_buffer,overlap_mmas,skew_mmas,skip_masks,assign_layouts,"
+            "stage_stores,insert_barriers,allocate_shared")
+CPU_LOWER = "tile_to_x86,expand_math,legalize_casts,sink_to_uses"
+GPU_LOWER = "tile_to_nv,share_reciprocals,expand_math,legalize_casts"
 TARGET = "share_reciprocals,expand_math,legalize_casts,sink_to_uses"
 GRAPH = ["", "canonicalize,cse,hoist_invariants,dce", "decompose_random,widen_int4,decompose_attention"]
 
 
 def passes_for(stage, target):
-    tile = GPU_TILE if target.startswith("cuda") else CPU_TILE
+    tile, lower = (GPU_TILE, GPU_LOWER) if target.startswith("cuda") else (CPU_TILE, CPU_LOWER)
     return {"graph": GRAPH, "sched": ["", "reuse_memory,dedupe_kernels,schedule_to_tile", f"schedule_to_tile,{tile}"],
-            "tile": ["", tile], "target": ["", TARGET]}[stage]
+            "tile": ["", tile, lower], "target": ["", TARGET]}[stage]
 
 
 def unknown_passes(build):
@@ -103,7 +108,7 @@ def dump_case(build, rng, folder, known):
     stage, target, text = dumps.mutated(rng, known)
     (folder / "f.tir").write_text(text, errors="surrogateescape")
     if rng.random() < 0.5:
-        options = [] if stage == "graph" else [f"--target={target}"]
+        options = [] if stage == "graph" or rng.random() < 0.3 else [f"--target={target}"]
         return f"dump of {stage}, compiled", [build / "bin/tesserac", "f.tir", "-o", "f.bundle", *options]
     passes = rng.choice(passes_for(stage, target))
     return f"dump of {stage}", [build / "bin/tessera-opt", "f.tir", f"--target={target}", f"--passes={passes}"]

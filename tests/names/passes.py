@@ -100,14 +100,15 @@ def fused():
 
 def tiles():
     for sizes in ((128, 128), (64, 32)):
-        text = after("linear.tsr", "LowerToScheduleIRPass", f"TilingPass{{tile_sizes={list(sizes)}}}")
+        tiling = f"TilingPass{{tile_sizes={list(sizes)}}}"
+        text = after("linear.tsr", "FusionAnalysisPass", "LowerToScheduleIRPass", tiling)
         has(text, rf'block = {sizes[0]}, extent = <M>, grid = true, name = "m"',
             rf'block = {sizes[1]}, extent = 512, grid = true, name = "n"')
 
 
 def placement():
     """A cache that is given up is updated where it lies: the copies of it go."""
-    names = ("LowerToScheduleIRPass", "TilingPass")
+    names = ("FusionAnalysisPass", "LowerToScheduleIRPass", "TilingPass")
     has(after("cache.tsr", *names, target=CPU), r"host\.copy %cache\.K")
     lacks(after("cache.tsr", *names, "MemoryPlacementPass", target=CPU), r"host\.copy %cache\.[KV]")
 

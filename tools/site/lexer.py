@@ -1,6 +1,5 @@
 """Colours for the languages of the pages: Tessera's sources, which also serves for Python, and texts of IR."""
 import pathlib
-import re
 import sys
 
 from pygments.lexer import RegexLexer, words
@@ -8,7 +7,8 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, Punctuation
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-import elementwise_rows  # noqa: E402
+import builtin_rows  # noqa: E402
+import gen_textmate  # noqa: E402
 
 CONSTANTS = ("True", "False", "None")
 DECLARATORS = ("const", "dim", "param", "module", "where", "class", "try", "except", "raise", "yield", "assert", "on")
@@ -16,20 +16,16 @@ DECLARATORS = ("const", "dim", "param", "module", "where", "class", "try", "exce
 
 def keywords():
     """The words of the language's lexer, and those that the pages of other languages have beside them."""
-    grammar = (ROOT / "grammar/TesseraLexer.g4").read_text()
-    found = {word for word in re.findall(r"^[A-Z_]+ : '([a-zA-Z]+)' ;$", grammar, re.M)}
+    found = set(gen_textmate.keyword_lists()["keywords"])
     return tuple(sorted((found | set(DECLARATORS)) - set(CONSTANTS)))
 
 
 def dtypes():
-    table = (ROOT / "src/ir/numbers/dtypes.def").read_text()
-    return tuple(sorted(set(re.findall(r'^DTYPE\(.*"(\w+)"\)', table, re.M))))
+    return tuple(row[3] for row in sorted(gen_textmate.rows("src/ir/numbers/dtypes.def", "DTYPE"), key=lambda row: row[3]))
 
 
 def functions():
-    table = (ROOT / "src/frontend/values/builtins.def").read_text()
-    elementwise = {row.name for row in elementwise_rows.functions()}
-    return tuple(sorted(elementwise | set(re.findall(r'^BUILTIN\(\w+, "(\w+)"', table, re.M)) | {"range", "len"}))
+    return tuple(sorted(builtin_rows.names(builtin_rows.OPS)))
 
 
 class TesseraLexer(RegexLexer):

@@ -7,6 +7,7 @@
 #include "codegen/plan/emit_plan.h"
 #include "codegen/plan/format_terms.h"
 #include "ir/core/common_attributes.h"
+#include "ir/text/entries.h"
 #include "ir/text/printer.h"
 #include "runtime/files/text.h"
 
@@ -15,11 +16,6 @@ namespace tessera::codegen {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string text_of(Attr dict, std::string_view key) {
-  Attr value = dict->get(key);
-  return value ? value->string : std::string();
-}
 
 format::ManifestTensor tensor_of(std::string name, Type type,
                                  const std::vector<std::string>& dims) {
@@ -33,7 +29,7 @@ format::ManifestTensor tensor_of(std::string name, Type type,
 
 /// Where the extents of an argument are written; nothing where a dump does not say so of all.
 std::vector<std::string> places_of(Attr argument, Type type) {
-  Attr places = argument->get("places");
+  Attr places = entry::node(argument, entry::Argument::places);
   if (!places || !places->is(AttrKind::Array) || places->elements.size() != type->rank()) return {};
   std::vector<std::string> texts;
   for (Attr place : places->elements) {
@@ -52,10 +48,9 @@ std::vector<format::ManifestPromise> numerics_of(Op* function) {
   std::vector<format::ManifestPromise> promises;
   for (Attr each : function->attr(common::Entry::numerics)) {
     format::ManifestPromise promise;
-    promise.function = text_of(each, "function");
-    Attr stable = each->get("stable");
-    promise.stable = stable && stable->is(AttrKind::Bool) && stable->boolean;
-    if (Attr bounds = each->get("bounded")) {
+    promise.function = format::one_line(entry::read(each, entry::Numerics::function));
+    promise.stable = entry::read(each, entry::Numerics::stable);
+    if (Attr bounds = entry::node(each, entry::Numerics::bounded)) {
       promise.bounds = {bounds->elements[0]->number, bounds->elements[1]->number};
     }
     promises.push_back(std::move(promise));
@@ -76,7 +71,7 @@ std::string initialiser_of(Module* graph, const std::string& param) {
   for (Op* function : *graph->body()) {
     for (std::string_view name : function->attr(common::Initialiser::params)) {
       if (name != param) continue;
-      const std::string& text = text_of(function->attr(common::Entry::results)[0], "text");
+      const std::string& text = entry::text_of(function->attr(common::Entry::results)[0], entry::Result::text);
       return text.empty() ? std::string(symbol_name(function)) : text;
     }
   }
@@ -119,8 +114,8 @@ format::ManifestEntry manifest_entry(Op* function) {
   Block* body = function->region()->front();
   const std::vector<Attr>& args = function->attr(common::Entry::args);
   for (unsigned i = 0; i < body->arg_count(); ++i) {
-    std::string name = text_of(args[i], "name");
-    if (text_of(args[i], "kind") == "param") {
+    std::string name = entry::text_of(args[i], entry::Argument::name);
+    if (entry::text_of(args[i], entry::Argument::kind) == "param") {
       entry.params.push_back(name);
       continue;
     }
@@ -132,12 +127,12 @@ format::ManifestEntry manifest_entry(Op* function) {
   const std::vector<Attr>& results = function->attr(common::Entry::results);
   for (unsigned i = 0; i < end->operand_count(); ++i) {
     entry.outputs.push_back(
-        tensor_of(text_of(results[i], "name"), end->operand(i)->type(), entry.dims));
-    entry.outputs.back().alias_of = text_of(results[i], "alias_of");
+        tensor_of(entry::text_of(results[i], entry::Result::name), end->operand(i)->type(), entry.dims));
+    entry.outputs.back().alias_of = entry::text_of(results[i], entry::Result::alias_of);
   }
   for (Attr guard : function->attr(common::Entry::guards)) {
     std::string condition = format::expr_text(fact_expr(*read_fact(guard), entry.dims), entry.dims);
-    std::string message = text_of(guard, "text");
+    std::string message = entry::text_of(guard, entry::Guard::text);
     entry.guards.push_back({condition, message.empty() ? condition : format::one_line(message)});
   }
   entry.numerics = numerics_of(function);
@@ -152,8 +147,8 @@ std::vector<format::ManifestTensor> manifest_params(const std::vector<Op*>& func
     Block* body = function->region()->front();
     const std::vector<Attr>& args = function->attr(common::Entry::args);
     for (unsigned i = 0; i < body->arg_count(); ++i) {
-      std::string name = text_of(args[i], "name");
-      if (text_of(args[i], "kind") != "param" || params.count(name)) continue;
+      std::string name = entry::text_of(args[i], entry::Argument::name);
+      if (entry::text_of(args[i], entry::Argument::kind) != "param" || params.count(name)) continue;
       params[name] = tensor_of(name, body->arg(i)->type(), dims);
       params[name].initialiser = format::one_line(initialiser_of(graph, name));
       params[name].places = places_of(args[i], body->arg(i)->type());

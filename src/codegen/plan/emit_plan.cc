@@ -19,6 +19,7 @@
 #include "ir/core/place.h"
 #include "ir/host/ops.h"
 #include "ir/target/ops.h"
+#include "ir/text/entries.h"
 #include "runtime/files/text.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
@@ -26,6 +27,8 @@
 namespace tessera::codegen {
 
 namespace {
+
+using entry::Argument, entry::PrintItem;
 
 using format::BufferKind;
 using format::Plan;
@@ -61,12 +64,6 @@ std::vector<std::string> counters_of(Op* function) {
     if (op->is(host::info(OpKind::For))) counters.emplace_back(op->attr(host::attr::For::counter));
   });
   return counters;
-}
-
-const std::string& text_of(Attr dict, std::string_view key) {
-  static const std::string none;
-  Attr value = dict->get(key);
-  return value ? value->string : none;
 }
 
 format::ExprOp relation_op(Relation relation) {
@@ -134,8 +131,8 @@ class PlanEmitter {
     Block* body = function_->region()->front();
     const std::vector<Attr>& args = function_->attr(host::attr::Func::args);
     for (unsigned i = 0; i < body->arg_count(); ++i) {
-      BufferKind kind = text_of(args[i], "kind") == "param" ? BufferKind::Param : BufferKind::Input;
-      buffers_[body->arg(i)] = add_buffer(kind, body->arg(i)->type(), text_of(args[i], "name"));
+      BufferKind kind = entry::read(args[i], Argument::kind) == "param" ? BufferKind::Param : BufferKind::Input;
+      buffers_[body->arg(i)] = add_buffer(kind, body->arg(i)->type(), entry::text_of(args[i], Argument::name));
     }
   }
 
@@ -145,7 +142,7 @@ class PlanEmitter {
     for (const std::string& name : names_) {
       format::PlanDim dim{name, format::DimSource::Shape, format::no_index};
       for (size_t i = 0; i < args.size(); ++i) {
-        if (text_of(args[i], "dim") == name) dim = {name, format::DimSource::Scalar, uint32_t(i)};
+        if (entry::text_of(args[i], Argument::dim) == name) dim = {name, format::DimSource::Scalar, uint32_t(i)};
       }
       plan_.dims.push_back(std::move(dim));
     }
@@ -159,8 +156,8 @@ class PlanEmitter {
     for (unsigned i = 0; i < end->operand_count(); ++i) {
       Value* root = root_of(end->operand(i));
       uint32_t output =
-          add_buffer(BufferKind::Output, end->operand(i)->type(), text_of(results[i], "name"));
-      if (!text_of(results[i], "alias_of").empty()) {
+          add_buffer(BufferKind::Output, end->operand(i)->type(), entry::text_of(results[i], entry::Result::name));
+      if (!entry::text_of(results[i], entry::Result::alias_of).empty()) {
         donations_.push_back({output, buffers_.at(root)});
         continue;
       }
@@ -258,10 +255,12 @@ class PlanEmitter {
     format::PrintStep step{exprs(op->node(host::attr::Print::grid)), {}};
     for (Attr item : op->attr(host::attr::Print::items)) {
       unsigned i = unsigned(step.items.size());
-      step.items.push_back({format::one_line(item->get("label")->string), format::one_line(item->get("source")->string),
+      step.items.push_back({format::one_line(entry::read(item, PrintItem::label)),
+                            format::one_line(entry::read(item, PrintItem::source)),
                             buffer(op->in(host::in::Print::values, i)), buffer(op->in(host::in::Print::shown, i)),
-                            exprs(item->get("extents")), exprs(item->get("trip_counts")),
-                            uint32_t(item->get("loop")->integer)});
+                            exprs(entry::node(item, PrintItem::extents)),
+                            exprs(entry::node(item, PrintItem::trip_counts)),
+                            uint32_t(entry::read(item, PrintItem::loop))});
     }
     plan_.steps.push_back(std::move(step));
   }
@@ -499,9 +498,9 @@ class PlanEmitter {
   void add_guards() {
     for (Attr guard : function_->attr(host::attr::Func::guards)) {
       format::Expr condition = fact_expr(*read_fact(guard), names_);
-      std::string message = text_of(guard, "text");
+      std::string message = entry::text_of(guard, entry::Guard::text);
       if (message.empty()) message = format::expr_text(condition, names_);
-      if (std::string place = text_of(guard, "place"); !place.empty()) message += " (" + place + ")";
+      if (std::string place = entry::text_of(guard, entry::Guard::place); !place.empty()) message += " (" + place + ")";
       std::string said = format::cat("where ", format::one_line(message), " does not hold");
       plan_.guards.push_back({format::intern_expr(plan_, condition), said});
     }
@@ -534,7 +533,7 @@ std::vector<std::string> entry_dims(Op* function) {
   Block* body = function->region()->front();
   const std::vector<Attr>& args = function->attr(host::attr::Func::args);
   for (unsigned i = 0; i < body->arg_count(); ++i) {
-    const std::string& bound = text_of(args[i], "dim");
+    const std::string& bound = entry::text_of(args[i], Argument::dim);
     if (!bound.empty() && std::find(names.begin(), names.end(), bound) == names.end())
       names.push_back(bound);
     for (Dim extent : body->arg(i)->type()->dims) add_names(extent, names);
@@ -577,15 +576,15 @@ std::vector<std::string> mentioned_dims(Op* function) {
     if (op->is(host::info(OpKind::Print))) {
       add_all(op->node(host::attr::Print::grid));
       for (Attr item : op->attr(host::attr::Print::items))
-        add_all(item->get("extents")), add_all(item->get("trip_counts"));
+        add_all(entry::node(item, PrintItem::extents)), add_all(entry::node(item, PrintItem::trip_counts));
     }
     if (!op->is(host::info(OpKind::Launch))) return;
     for (const auto& [name, value] : op->attr(host::attr::Launch::dims)->entries)
       add_names(value->dim, names);
   });
   for (Attr guard : function->attr(host::attr::Func::guards)) {
-    add_names(guard->get("left")->dim, names);
-    add_names(guard->get("right")->dim, names);
+    add_names(entry::read(guard, entry::Guard::left), names);
+    add_names(entry::read(guard, entry::Guard::right), names);
   }
   return names;
 }

@@ -5,8 +5,10 @@
 #include "codegen/plan/kernel_fragments.h"
 #include "codegen/plan/launch_facts.h"
 #include "ir/core/place.h"
+#include "ir/schedule/schedule_keys.h"
 #include "ir/target/ops.h"
 #include "ir/text/access_site.h"
+#include "ir/text/entries.h"
 #include "ir/text/work.h"
 #include "runtime/base/tensor_maps.h"
 #include "runtime/files/text.h"
@@ -22,7 +24,7 @@ using target::attr::Func;
 /// pipeline.
 std::map<std::string, int64_t> tile_of(Attr schedule) {
   std::map<std::string, int64_t> tile;
-  Attr block = schedule->get("block");
+  Attr block = entry::node(schedule, schedule::key::block);
   if (block && block->is(AttrKind::Dict)) {
     for (const auto& [axis, extent] : block->entries) tile[axis] = extent->integer;
   } else if (block) {
@@ -30,7 +32,7 @@ std::map<std::string, int64_t> tile_of(Attr schedule) {
       tile["axis" + std::to_string(i)] = block->elements[i]->integer;
     }
   }
-  if (Attr stages = schedule->get("stages")) tile["stages"] = stages->integer;
+  if (auto stages = entry::read(schedule, schedule::key::stages)) tile["stages"] = *stages;
   return tile;
 }
 
@@ -76,16 +78,17 @@ std::vector<format::Expr> format_sizes(Attr sizes, const std::vector<std::string
 }
 
 format::KernelDescriptor descriptor_of(Attr map, const std::vector<std::string>& dims) {
+  using entry::TensorMap;
   format::KernelDescriptor descriptor;
-  descriptor.buffer = uint32_t(map->get("buffer")->integer);
-  descriptor.dtype = format_dtype(map->get("dtype")->dtype);
+  descriptor.buffer = uint32_t(entry::read(map, TensorMap::buffer));
+  descriptor.dtype = format_dtype(entry::read(map, TensorMap::dtype));
   bool is_held = base::has_tensor_map_type(format::dtype_name(descriptor.dtype));
   TSR_CHECK(is_held, "a tensor map has elements of another dtype");
-  descriptor.dims = format_sizes(map->get("dims"), dims);
-  descriptor.strides = format_sizes(map->get("strides"), dims);
-  descriptor.offset = format_dim(map->get("offset")->dim, dims);
-  for (Attr extent : map->get("box")->elements) descriptor.box.push_back(extent->integer);
-  descriptor.swizzle = map->get("swizzle")->integer;
+  descriptor.dims = format_sizes(entry::node(map, TensorMap::dims), dims);
+  descriptor.strides = format_sizes(entry::node(map, TensorMap::strides), dims);
+  descriptor.offset = format_dim(entry::read(map, TensorMap::offset), dims);
+  descriptor.box = entry::read(map, TensorMap::box).vector();
+  descriptor.swizzle = entry::read(map, TensorMap::swizzle);
   return descriptor;
 }
 
@@ -142,12 +145,35 @@ format::KernelWork work_of(Op* kernel, const format::KernelMeta& meta) {
   return work;
 }
 
+/// The text at a place, as far as it stands on its line: of an operator, whose place is its sign, the line.
+std::string_view text_at(const SourceManager& sources, Loc loc) {
+  if (!loc.known() || loc.column == 0) return "";
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  std::string_view text = line.substr(std::min<size_t>(loc.column - 1, line.size()), loc.length);
+  auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  if (std::ranges::any_of(text, is_letter)) return text;
+  size_t begin = line.find_first_not_of(" \t");
+  return begin == line.npos ? "" : line.substr(begin, line.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+/// The name of the kernel in its source; of one that the compiler made, the expression that it computes.
+std::string title_of(Op* kernel) {
+  constexpr size_t longest = 48;
+  if (std::optional<std::string_view> name = kernel->attr(Func::kernel)) return format::one_line(*name);
+  std::string_view text = text_at(kernel->module()->sources(), kernel->loc());
+  if (text.size() <= longest) return format::one_line(text);
+  size_t end = longest;
+  while (end > 0 && (text[end] & '\xc0') == '\x80') --end;  // of a character's bytes all or none
+  return format::one_line(text.substr(0, end)) + "…";
+}
+
 }  // namespace
 
 format::KernelMeta kernel_meta(Op* kernel, const Machine& machine) {
   format::KernelMeta meta;
   meta.name = symbol_name(kernel);
   meta.source = format::one_line(place_of(kernel));
+  meta.title = title_of(kernel);
   meta.dims = kernel_dims(kernel);
   std::vector<DimFact> assumed = read_facts(kernel->attr(Func::assume));
   for (DimFact& fact : facts_of_places(kernel)) assumed.push_back(fact);

@@ -1,6 +1,7 @@
 #include "frontend/binding/declared.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "frontend/binding/words.h"
 
@@ -10,7 +11,8 @@ namespace {
 
 class Lister {
  public:
-  Lister(const SourceManager& sources, FileId file) : sources_(sources), file_(file) {}
+  /// Of a file, or of all that the declarations are of.
+  explicit Lister(const SourceManager& sources, std::optional<FileId> file = {}) : sources_(sources), file_(file) {}
 
   std::vector<Declared> run(std::span<const ast::Declaration> declarations) {
     for (const ast::Declaration& declaration : declarations) statement(*declaration.stmt, out_);
@@ -21,7 +23,8 @@ class Lister {
   using List = std::vector<Declared>;
 
   Declared* add(List& out, const ast::Identifier& name, SymbolKind kind, const ast::Stmt& stmt) {
-    if (name.text.empty() || name.loc.file != file_ || stmt.loc.file != file_) return nullptr;
+    bool is_of_other = file_ && (name.loc.file != *file_ || stmt.loc.file != *file_);
+    if (name.text.empty() || is_of_other) return nullptr;
     Declared& made = out.emplace_back();
     made.name = name.text;
     made.kind = kind;
@@ -39,7 +42,7 @@ class Lister {
   void imports(const ast::Stmt& stmt, List& out);
 
   const SourceManager& sources_;
-  FileId file_;
+  std::optional<FileId> file_;
   List out_;
 };
 
@@ -124,6 +127,29 @@ void Lister::statement(const ast::Stmt& stmt, List& out) {
 std::vector<Declared> list_declared(const SourceManager& sources, FileId file,
                                     std::span<const ast::Declaration> declarations) {
   return Lister(sources, file).run(declarations);
+}
+
+std::vector<Declared> list_all_declared(const SourceManager& sources, std::span<const ast::Declaration> declarations) {
+  return Lister(sources).run(declarations);
+}
+
+ast::Identifier member_declared_by(const ast::Stmt& stmt) {
+  if (const auto* def = ast::as<ast::Def>(&stmt)) return def->name;
+  if (const auto* constant = ast::as<ast::Const>(&stmt)) return constant->name;
+  const auto* field = ast::as<ast::Assign>(&stmt);
+  const auto* name = field ? ast::as<ast::Name>(field->targets[0]) : nullptr;
+  return name ? ast::Identifier{name->text, name->loc} : ast::Identifier{};
+}
+
+Loc place_of_member(const ast::Module& module, std::string_view name) {
+  for (const ast::Stmt* stmt : module.body) {
+    ast::Identifier member = member_declared_by(*stmt);
+    if (member.text == name) return member.loc;
+  }
+  for (const ast::Parameter& parameter : module.parameters) {
+    if (parameter.name.text == name) return parameter.name.loc;
+  }
+  return {};
 }
 
 }  // namespace tessera::names

@@ -4,6 +4,7 @@
 
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/type_expr.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
 #include "support/diagnostic_rows.h"
@@ -76,63 +77,100 @@ void label_dim(Session& session, DiagnosticEngine::Builder& builder, const DimPl
 
 }  // namespace
 
-DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
-                                         const DimPlace& b) {
-  bool certain = evaluator.certainly_differ(a.dim, b.dim);
-  auto builder = certain ? evaluator.report(diag::shape_mismatch, loc, a.what, a.dim->text, b.what,
-                                            b.dim->text)
-                         : evaluator.report(diag::unrelated_symbols, loc, a.what, a.dim->text,
-                                            b.what, b.dim->text);
-  label_dim(evaluator.session(), builder, a, loc);
-  label_dim(evaluator.session(), builder, b, loc);
-  if (certain) return builder;
+DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimPlace& a, const DimPlace& b,
+                                         const ShapeQuestion* question) {
+  bool certain = blame.certainly_differ(a.dim, b.dim);
+  bool has_shapes = !a.shape.empty() && !b.shape.empty();
+  std::string shapes = has_shapes ? fmt::format(" (shapes {} and {})", a.shape, b.shape) : "";
+  auto report = [&](auto kind) {
+    return blame.report(kind, loc, a.what, a.dim->text, b.what, b.dim->text + shapes);
+  };
+  auto builder = certain ? report(diag::shape_mismatch) : report(diag::unrelated_symbols);
+  label_dim(blame.session(), builder, a, loc);
+  label_dim(blame.session(), builder, b, loc);
+  if ((question && blame.help_shapes(builder, *question)) || certain) return builder;
   // A name can be given a value where it stands; of two sizes a clause says that they are one.
   Dim name = a.dim->symbol().empty() ? b.dim : a.dim;
   Dim other = name == a.dim ? b.dim : a.dim;
   if (!name->symbol().empty() && other->constant()) {
+    if (question && !fits_with(blame.session().dims(), *question, name, other)) return builder;
     builder.help(fmt::format("if it is always {0}, write {0} instead of {1} in the signature",
                              other->text, name->text));
   } else if (!is_part_of(a.dim, b.dim) && !is_part_of(b.dim, a.dim)) {
-    evaluator.help_clause(builder, {Relation::Equal, a.dim, b.dim}, "if they are always equal");
+    blame.help_clause(builder, {Relation::Equal, a.dim, b.dim}, "if they are always equal");
   }
   return builder;
 }
 
-bool check_size(Evaluator& evaluator, std::span<const Dim> dims, Loc loc) {
-  if (has_size(evaluator.dims(), dims)) return true;
-  evaluator.report(diag::dimension_overflow, loc,
-                   fmt::format("the size in bits of a tensor of shape {}", to_text(dims)));
+bool check_size(const Blame& blame, std::span<const Dim> dims, Loc loc) {
+  if (has_size(blame.session().dims(), dims)) return true;
+  blame.report(diag::dimension_overflow, loc,
+               fmt::format("the size in bits of a tensor of shape {}", to_text(dims)));
   return false;
 }
 
+namespace {
+
+/// A tensor with fewer or more axes than its parameter.
+void report_rank(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                 std::string_view parameter, size_t wanted, const std::function<ShapeQuestion()>& ask) {
+  auto builder =
+      evaluator.report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(), wanted);
+  builder.label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
+  const Session& session = evaluator.session();
+  bool is_elsewhere = argument.origin.known() && argument.origin.line != argument.loc.line;
+  if (is_elsewhere && !session.is_builtin(argument.origin)) {
+    builder.label(argument.origin, fmt::format("{} is {}", argument.what, to_text(argument.dims)));
+  }
+  if (ask) evaluator.blame().help_shapes(builder, ask());
+}
+
+}  // namespace
+
 bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
-                  std::string_view parameter, Bindings& bindings) {
+                  std::string_view parameter, Bindings& bindings,
+                  const std::function<ShapeQuestion()>& ask) {
   std::vector<std::string> symbols = spread_symbols(pattern);
   if (symbols.size() != argument.dims.size()) {
-    auto builder = evaluator.report(diag::rank_mismatch, argument.loc, argument.what, argument.dims.size(),
-                                    symbols.size());
-    builder.label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
-    const Session& session = evaluator.session();
-    bool is_elsewhere = argument.origin.known() && argument.origin.line != argument.loc.line;
-    if (is_elsewhere && !session.is_builtin(argument.origin)) {
-      builder.label(argument.origin, fmt::format("{} has rank {}", argument.what, argument.dims.size()));
-    }
+    report_rank(evaluator, pattern, argument, parameter, symbols.size(), ask);
     return false;
   }
   bool matched = bind_dtype(evaluator, pattern, argument, bindings);
+  std::string shape = to_text(argument.dims);
   for (size_t i = 0; i < symbols.size(); ++i) {
     if (symbols[i].empty()) continue;
-    DimPlace here{argument.dims[i], argument.place(i), place(i, argument.what)};
+    DimPlace here{argument.dims[i], argument.place(i), place(i, argument.what), "", {}, shape};
     auto [it, fresh] =
-        bindings.dims.try_emplace(symbols[i], BoundSymbol{here.dim, here.loc, here.what});
+        bindings.dims.try_emplace(symbols[i], BoundSymbol{here.dim, here.loc, here.what, shape});
     if (fresh || it->second.dim == here.dim) continue;
-    DimPlace bound{it->second.dim, it->second.loc,
-                   fmt::format("'{}' ({})", symbols[i], it->second.what)};
-    report_unequal(evaluator, argument.loc, here, bound)
+    DimPlace bound{it->second.dim, it->second.loc, fmt::format("'{}' ({})", symbols[i], it->second.what), "", {},
+                   it->second.shape};
+    std::optional<ShapeQuestion> question = ask ? std::optional(ask()) : std::nullopt;
+    report_unequal(evaluator.blame(), argument.loc, here, bound, question ? &*question : nullptr)
         .label(pattern.loc, fmt::format("parameter '{}' is declared here", parameter));
     matched = false;
   }
   return matched;
+}
+
+bool binds(std::span<const TypePattern* const> patterns, const Shapes& shapes, const Bindings& constants) {
+  std::map<std::string, Dim, std::less<>> bound;
+  for (const auto& [name, symbol] : constants.dims) bound[name] = symbol.dim;
+  for (size_t n = 0; n < patterns.size(); ++n) {
+    std::vector<std::string> symbols = spread_symbols(*patterns[n]);
+    if (symbols.size() != shapes[n].size()) return false;
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      if (symbols[i].empty()) continue;
+      if (bound.try_emplace(symbols[i], shapes[n][i]).first->second != shapes[n][i]) return false;
+    }
+    if (patterns[n]->dims.size() != symbols.size()) continue;
+    for (size_t i = 0; i < symbols.size(); ++i) {
+      const ast::Expr* expr = patterns[n]->dims[i].expr;
+      const auto* written = expr ? ast::as<ast::Integer>(expr) : nullptr;
+      if (written && !shapes[n][i]->is_constant(int64_t(written->value))) return false;
+    }
+  }
+  return true;
 }
 
 bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
@@ -152,7 +190,7 @@ bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
     } else if (wanted != argument.dims[at]) {
       DimPlace here{argument.dims[at], argument.place(at), place(at, argument.what)};
       DimPlace declared{wanted, dim.loc, place(at, fmt::format("parameter '{}'", parameter))};
-      report_unequal(evaluator, argument.loc, here, declared);
+      report_unequal(evaluator.blame(), argument.loc, here, declared);
       matched = false;
     }
   }
@@ -206,7 +244,7 @@ std::optional<std::vector<Dim>> evaluate_dims(Evaluator& evaluator, const TypePa
       if (!dims.back()) return std::nullopt;
     }
   }
-  if (!check_size(evaluator, dims, pattern.loc)) return std::nullopt;
+  if (!check_size(evaluator.blame(), dims, pattern.loc)) return std::nullopt;
   return dims;
 }
 

@@ -1,9 +1,11 @@
 #include "frontend/evaluate/evaluate.h"
 
-#include "frontend/values/foreign.h"
-
 #include <algorithm>
 
+#include "frontend/binding/words.h"
+#include "frontend/evaluate/blame_names.h"
+#include "frontend/evaluate/links.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
 #include "ir/core/module.h"
 #include "ir/core/op.h"
@@ -23,33 +25,9 @@ size_t search_steps(const Dictionary& entries) {
   return entries.entries.size() / keys_of_step;
 }
 
-/// Notes of a call chain beyond this many are left out.
-constexpr size_t shown_calls = 8;
-
 }  // namespace
 
-Evaluator::Report Evaluator::place_of_report(Loc loc) const {
-  if (!session_.is_builtin(loc)) return {loc, frames_.size()};
-  for (size_t i = frames_.size(); i-- > 0;) {
-    Loc call = frames_[i].call;
-    if (call.known() && !session_.is_builtin(call)) return {call, i};
-  }
-  return {loc, frames_.size()};
-}
-
-void Evaluator::add_call_notes(DiagnosticEngine::Builder& builder, const Report& report, Loc loc) {
-  if (report.loc != loc) {
-    builder.label(loc, fmt::format("in '{}' of the standard library", frames_.back().name));
-  }
-  size_t shown = 0;
-  for (size_t i = report.frames; i-- > 0 && shown < shown_calls;) {
-    if (!frames_[i].call.known()) continue;
-    builder.note(frames_[i].call, fmt::format("in this {} of '{}'", frames_[i].kind, frames_[i].name), NoteKind::Call);
-    ++shown;
-  }
-}
-
-Datum Evaluator::unsupported(Loc loc, std::string_view what) {
+Datum Evaluator::unsupported(Loc loc, std::string_view what) const {
   report(diag::unsupported_construct, loc, what);
   return Datum::poison();
 }
@@ -58,8 +36,8 @@ bool Evaluator::may_spend(size_t steps, Loc loc, size_t bytes) {
   constexpr size_t often = 1 << 12;
   Budget& budget = session_.budget();
   if (++asked_ % often == 0 && session_.is_cancelled()) budget.end();
-  if (!budget.is_spent() && !may_grow(loc)) budget.end();
-  Module* module = built();
+  if (!budget.is_spent() && !lowering_.may_grow(loc)) budget.end();
+  Module* module = lowering_.built();
   size_t ops = module ? module->op_count() : 0;
   steps += steps_of_op * (ops - counted_ops_.value_or(ops));
   counted_ops_ = ops;
@@ -78,7 +56,7 @@ bool Evaluator::may_spend(size_t steps, Loc loc, size_t bytes) {
   TSR_UNREACHABLE("verdict of a budget");
 }
 
-Datum Evaluator::bounded(Datum value, Loc loc) {
+Datum Evaluator::bounded(Datum value, Loc loc) const {
   Measure measure = value.measure();
   if (measure.depth > value_depth_limit) {
     report(diag::unsupported_nesting, loc, value_depth_limit);
@@ -87,7 +65,7 @@ Datum Evaluator::bounded(Datum value, Loc loc) {
   return measure.parts <= value_parts_limit ? value : refuse_parts(loc);
 }
 
-Datum Evaluator::refuse_parts(Loc loc) {
+Datum Evaluator::refuse_parts(Loc loc) const {
   report(diag::unsupported_value_size, loc, value_parts_limit)
       .help("a part that a value has several times counts each time");
   return Datum::poison();
@@ -108,18 +86,30 @@ Datum Evaluator::evaluate(const ast::Expr& expr, Scope& scope) {
   return value;
 }
 
+namespace {
+
+Datum evaluate_integer(const Blame& blame, const ast::Integer& integer) {
+  if (integer.value <= uint64_t(std::numeric_limits<int64_t>::max())) {
+    return Datum::integer(int64_t(integer.value));
+  }
+  blame.report(diag::number_overflow, integer.loc, integer.text);
+  return Datum::poison();
+}
+
+}  // namespace
+
 Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {
   switch (expr.kind) {
     case ast::NodeKind::Name: {
       const auto& name = ast::cast<ast::Name>(expr);
       return lookup(name.text, scope, name.loc);
     }
-    case ast::NodeKind::Integer: return evaluate_integer(ast::cast<ast::Integer>(expr));
+    case ast::NodeKind::Integer: return evaluate_integer(blame_, ast::cast<ast::Integer>(expr));
     case ast::NodeKind::Float: return Datum::number(ast::cast<ast::Float>(expr).value);
     case ast::NodeKind::String:
       return Datum::string(std::string(ast::cast<ast::String>(expr).value));
     case ast::NodeKind::Bool: return Datum::boolean(ast::cast<ast::Bool>(expr).value);
-    case ast::NodeKind::None: valueless_ = nullptr; return Datum::none();
+    case ast::NodeKind::None: return Datum::none();
     case ast::NodeKind::Tuple: {
       auto elements = evaluate_all(ast::cast<ast::Tuple>(expr).elements, scope);
       return elements ? Datum::tuple(std::move(*elements)) : Datum::poison();
@@ -152,14 +142,6 @@ Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {
     case ast::NodeKind::PrivilegedType: return unsupported(expr.loc, "a type as a value");
     default: return Datum::poison();
   }
-}
-
-Datum Evaluator::evaluate_integer(const ast::Integer& integer) {
-  if (integer.value <= uint64_t(std::numeric_limits<int64_t>::max())) {
-    return Datum::integer(int64_t(integer.value));
-  }
-  report(diag::number_overflow, integer.loc, integer.text);
-  return Datum::poison();
 }
 
 std::optional<std::vector<Datum>> Evaluator::evaluate_all(ast::ExprList list, Scope& scope) {
@@ -203,10 +185,10 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
       continue;
     }
     Datum right = evaluate(*node.right, scope);
-    operands_ = {node.left->loc, node.right->loc, value.is_ir() ? value.as_ir().value : nullptr,
-                 right.is_ir() ? right.as_ir().value : nullptr};
-    value = bounded(binary(node.op, value, right, node.op_loc), node.op_loc);
-    operands_ = {};
+    OperatorPlace at(node.op_loc, *node.left, *node.right, scope, ast::spelling(node.op));
+    if (value.is_ir()) at.left.value = value.as_ir().value;
+    if (right.is_ir()) at.right.value = right.as_ir().value;
+    value = bounded(binary(node.op, value, right, at), node.op_loc);
     if (i > 0) observe(node, value);  // the caller reports the root
   }
   return value;
@@ -234,6 +216,17 @@ Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope
   std::optional<bool> truth = expect_bool(condition, node.condition->loc, "the condition");
   if (!truth) return Datum::poison();
   return evaluate(*truth ? *node.then_value : *node.else_value, scope);
+}
+
+/// The value of a file's name is the same wherever it is read, so the scopes it is made in are none of the lowering's.
+Scope* Evaluator::open_scope(Scope* parent) {
+  Scope* scope = session_.new_scope(parent);
+  if (!is_shared_) lowering_.opened(*scope);
+  return scope;
+}
+
+Datum Evaluator::received(const Scope& from, Datum value) {
+  return is_shared_ ? value : lowering_.received(from, std::move(value));
 }
 
 Scope* Evaluator::capture(Scope& scope) {
@@ -334,6 +327,17 @@ Datum Evaluator::constant(const ast::Expr& expr, const ast::Identifier& name, Sc
   return Datum::poison();
 }
 
+Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
+  Scope* where = nullptr;
+  if (Binding* binding = scope.find(name, &where)) {
+    if (EvaluationObserver* observer = session_.observer()) observer->named(name, loc, *where, *binding);
+    return received(*where, resolve(*binding, *where, name, loc));
+  }
+  if (names::is_word(name, names::WordKind::Reserved)) return unsupported(loc, fmt::format("'{}'", name));
+  report_unknown_name(blame_, name, scope, loc);
+  return Datum::poison();
+}
+
 Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, Loc loc) {
   if (binding.alias_scope) {
     Binding* target = binding.alias_scope->find_here(binding.alias);
@@ -345,9 +349,9 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
   }
   if (binding.state == Binding::State::Pending) {
     binding.state = Binding::State::Running;
-    bool outer = std::exchange(defines_constant_, true);
+    bool outer = std::exchange(is_shared_, true);
     Datum value = constant(*pending_value(*binding.pending), {name, binding.loc}, scope);
-    defines_constant_ = outer;
+    is_shared_ = outer;
     // The one instance of a name has its params' keys to itself, those of a list are numbered.
     std::string_view place_name = value.is_sequence() ? name : "";
     bool may_place = may_spend(value.measure().parts / parts_of_step, loc);
@@ -363,92 +367,55 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
 }
 
 Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
+  if (report_package(blame_, node, scope)) return Datum::poison();
   Datum object = evaluate(*node.object, scope);
   if (object.is_poison() || node.name.text.empty()) return Datum::poison();
   if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
-  if (object.is(DatumKind::List)) return report_list_member(node, scope), Datum::poison();
+  if (object.is(DatumKind::List)) {
+    report_list_member(blame_, node);
+    // The name of a list that should have changed in its place holds nothing to judge any more.
+    const auto* list = ast::as<ast::Name>(node.object);
+    Scope* where = nullptr;
+    Binding* binding = list ? scope.find(list->text, &where) : nullptr;
+    if (binding && where->parent() && where != where->module_scope()) binding->value = Datum::poison();
+    return Datum::poison();
+  }
   return attribute(object, node.name, node.loc);
 }
 
-/// A list has no members. The name of one that should have changed in its place holds nothing to judge any more.
-void Evaluator::report_list_member(const ast::Attribute& node, Scope& scope) {
-  const auto* list = ast::as<ast::Name>(node.object);
-  auto builder = report(diag::unknown_member, node.name.loc, "a list", node.name.text);
-  std::string help = help_for_list(node.name.text, list ? list->text : "parts");
-  if (!help.empty()) builder.help(std::move(help));
-  Scope* where = nullptr;
-  Binding* binding = list ? scope.find(list->text, &where) : nullptr;
-  if (binding && where->parent() && where != where->module_scope()) binding->value = Datum::poison();
-}
-
 Datum Evaluator::member_of(const Namespace& name_space, const ast::Identifier& name) {
-  if (auto it = name_space.members.find(name.text); it != name_space.members.end()) {
-    return it->second;
+  Links& links = session_.links();
+  names::Linked linked = links.member(name_space.linked, name.text);
+  Links::Found found = links.find(linked);
+  if (found.binding) {
+    return received(*found.scope, resolve(*found.binding, *found.scope, Links::name_in_scope(linked), name.loc));
   }
-  std::vector<std::string> known;
-  if (name_space.module) {
-    Scope& scope = *name_space.module->scope;
-    if (Binding* binding = scope.find_here(name.text)) {
-      return received(scope, resolve(*binding, scope, name.text, name.loc));
-    }
-    if (!session_.drops_errors()) {
-      for (const auto& [member, binding] : scope.names_here()) known.push_back(member);
-    }
-  }
-  if (name_space.name == "tessera") {
-    SourceModule* library = session_.load_library(fmt::format("tessera.{}", name.text));
-    if (library) return Datum::name_space(&library->as_namespace);
-  }
-  if (name_space.module && name_space.module->broken) return Datum::poison();
-  for (const auto& [member, value] : name_space.members) known.push_back(member);
-  auto builder = report(diag::unknown_member, name.loc,
-                        fmt::format("module '{}'", name_space.name), name.text);
-  std::string_view help = name_space.name == "tile" ? help_for_tile(name.text) : std::string_view();
-  if (!help.empty()) {
-    builder.help(std::string(help));
-    return Datum::poison();
-  }
-  builder.suggest(session_.sources(), name.loc, name.text, known);
+  bool is_said = linked.kind != names::Linked::Kind::Unknown || links.is_broken(name_space.linked);
+  if (found.module || is_said) return found.value();
+  report_unknown_member(blame_, name_space, name);
   return Datum::poison();
 }
 
-Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
-  Datum object = evaluate(*node.object, scope);
-  if (object.is_poison() && is_open()) explore_all(node.indices, scope);
-  if (object.is_poison()) return object;
-  if (object.is_sequence() && node.indices.size() == 1) {
-    return index_sequence(object, *node.indices[0], scope);
-  }
-  if (object.is(DatumKind::Dict) && node.indices.size() == 1) {
-    Datum key = evaluate(*node.indices[0], scope);
-    if (key.is_poison()) return key;
-    if (!may_spend(search_steps(object.entries()), node.loc)) return Datum::poison();
-    const Datum* value =
-        key.is(DatumKind::String) ? object.entries().get(key.as_string()) : nullptr;
-    if (value) return *value;
-    report(diag::unknown_member, node.indices[0]->loc, "this dict",
-           key.is(DatumKind::String) ? key.as_string() : to_text(key));
-    return Datum::poison();
-  }
-  return subscript(object, node.indices, scope, node.loc);
-}
+namespace {
 
-Datum Evaluator::index_sequence(const Datum& object, const ast::Expr& index, Scope& scope) {
+Datum index_sequence(Evaluator& evaluator, const Datum& object, const ast::Expr& index, Scope& scope) {
   const std::vector<Datum>& elements = object.elements();
   int64_t size = int64_t(elements.size());
   if (const auto* slice = ast::as<ast::Slice>(&index)) {
     std::optional<int64_t> step = 1;
-    if (slice->step) step = expect_int(evaluate(*slice->step, scope), slice->step->loc, "the step of a slice");
+    if (slice->step) {
+      step = evaluator.expect_int(evaluator.evaluate(*slice->step, scope), slice->step->loc, "the step of a slice");
+    }
     if (!step) return Datum::poison();
     if (*step == 0) {
-      report(diag::wrong_kind, slice->step->loc, "the step of a slice", "0", "another integer");
+      evaluator.report(diag::wrong_kind, slice->step->loc, "the step of a slice", "0", "another integer");
       return Datum::poison();
     }
     // Backwards a slice begins at the last element, and ends before the first.
     int64_t first = *step > 0 ? 0 : -1, last = first + size;
     auto bound = [&](const ast::Expr* expr, int64_t otherwise) -> std::optional<int64_t> {
       if (!expr) return otherwise;
-      std::optional<int64_t> value = expect_int(evaluate(*expr, scope), expr->loc, "the bound");
+      std::optional<int64_t> value = evaluator.expect_int(evaluator.evaluate(*expr, scope), expr->loc, "the bound");
       if (!value) return std::nullopt;
       return std::clamp<int64_t>(*value < 0 ? *value + size : *value, first, last);
     };
@@ -463,13 +430,36 @@ Datum Evaluator::index_sequence(const Datum& object, const ast::Expr& index, Sco
     return object.is(DatumKind::Tuple) ? Datum::tuple(std::move(part))
                                        : Datum::list(std::move(part));
   }
-  std::optional<int64_t> at = expect_int(evaluate(index, scope), index.loc, "the index");
+  std::optional<int64_t> at = evaluator.expect_int(evaluator.evaluate(index, scope), index.loc, "the index");
   if (!at) return Datum::poison();
   int64_t position = *at < 0 ? *at + size : *at;
   if (position >= 0 && position < size) return elements[size_t(position)];
-  report(diag::index_out_of_range, index.loc, *at,
-         fmt::format("{} of {} elements", describe(object), size));
+  evaluator.report(diag::index_out_of_range, index.loc, *at,
+                   fmt::format("{} of {} elements", describe(object), size));
   return Datum::poison();
+}
+
+}  // namespace
+
+Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
+  Datum object = evaluate(*node.object, scope);
+  if (object.is_poison() && is_open()) explore_all(node.indices, scope);
+  if (object.is_poison()) return object;
+  if (object.is_sequence() && node.indices.size() == 1) {
+    return index_sequence(*this, object, *node.indices[0], scope);
+  }
+  if (object.is(DatumKind::Dict) && node.indices.size() == 1) {
+    Datum key = evaluate(*node.indices[0], scope);
+    if (key.is_poison()) return key;
+    if (!may_spend(search_steps(object.entries()), node.loc)) return Datum::poison();
+    const Datum* value =
+        key.is(DatumKind::String) ? object.entries().get(key.as_string()) : nullptr;
+    if (value) return *value;
+    report(diag::unknown_member, node.indices[0]->loc, "this dict",
+           key.is(DatumKind::String) ? key.as_string() : to_text(key));
+    return Datum::poison();
+  }
+  return subscript(object, node.indices, scope, node.loc);
 }
 
 }  // namespace tessera::frontend

@@ -4,9 +4,11 @@
 #include <map>
 #include <set>
 
+#include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/fixes/foreign.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
-#include "frontend/values/foreign.h"
 #include "frontend/values/runtime_range.h"
 #include "support/diagnostic_rows.h"
 
@@ -105,7 +107,10 @@ class ArgumentMatcher {
     std::string_view here = keyword_here(argument.name);
     bool is_known = std::find(names.begin(), names.end(), here) != names.end();
     if (is_known) builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
-    bool is_near = is_known || builder.suggest(evaluator_.session().sources(), loc, argument.name, names);
+    std::string_view help = is_known ? std::string_view() : help_for_keyword(callee_, argument.name);
+    if (!help.empty()) builder.help(std::string(help));
+    bool is_near = is_known || !help.empty() ||
+                   builder.suggest(evaluator_.session().sources(), loc, argument.name, names);
     if (!is_near && !names.empty()) builder.help(fmt::format("its parameters are {}", fmt::join(names, ", ")));
     note_definition(builder, false);
     return false;
@@ -178,12 +183,6 @@ std::string values_text(const std::map<std::string, ClauseValue>& values) {
 
 }  // namespace
 
-std::string source_text(const SourceManager& sources, Loc loc) {
-  std::string_view line = sources.file(loc.file).line(loc.line);
-  if (loc.column == 0 || loc.column > line.size()) return "…";
-  return std::string(line.substr(loc.column - 1, loc.length));
-}
-
 Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
   Datum callee = evaluate(*node.callee, scope);
   std::vector<CallArgument> arguments;
@@ -210,7 +209,7 @@ Datum Evaluator::call(const Datum& callee, std::vector<CallArgument> arguments, 
     case DatumKind::Function:
       return call_function(callee.as_function(), std::move(arguments), loc);
     case DatumKind::Builtin:
-      return call_builtin_value(callee.as_builtin(), std::move(arguments), loc);
+      return call_builtin(callee.as_builtin(), std::move(arguments), loc);
     case DatumKind::Object:
       return call_object(callee, std::move(arguments), loc);
     default:
@@ -221,19 +220,6 @@ Datum Evaluator::call(const Datum& callee, std::vector<CallArgument> arguments, 
     builder.help(fmt::format("a conversion is written cast(x, {})", to_text(callee)));
   }
   return Datum::poison();
-}
-
-Datum Evaluator::call_builtin_value(const Builtin& builtin, std::vector<CallArgument> arguments,
-                                    Loc loc) {
-  std::optional<BoundArguments> bound = bind_arguments(builtin, std::move(arguments), loc);
-  if (!bound) return Datum::poison();
-  if (std::optional<Datum> value = compile_time_builtin(builtin, *bound)) return *value;
-  if (builtin.elementwise != ElementwiseKind::None) {
-    return apply(builtin.elementwise, bound->values, loc);
-  }
-  Datum result = call_builtin(builtin, *bound, loc);
-  note_choice(builtin, *bound, result);
-  return result;
 }
 
 namespace {
@@ -348,7 +334,7 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
     slots.push_back({parameter.name.text, parameter.keyword_only});
   }
   ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc,
-                          [&] { return undefined_names(callee); });
+                          [&] { return undefined_names(session_, callee); });
   if (!matcher.match(arguments)) return false;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ast::Parameter& parameter = parameters[i];
@@ -376,7 +362,7 @@ void Evaluator::match_parameters(const Callable& callee, const std::vector<CallA
     slots.push_back({parameter.name.text, parameter.keyword_only});
   }
   ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc,
-                          [&] { return undefined_names(callee); });
+                          [&] { return undefined_names(session_, callee); });
   if (!matcher.match(arguments)) return;
   for (size_t i = 0; i < callee.parameters.size(); ++i) {
     if (!matcher.chosen(i) && !callee.parameters[i].default_value) return matcher.report_missing(i);
@@ -386,14 +372,10 @@ void Evaluator::match_parameters(const Callable& callee, const std::vector<CallA
 bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc) {
   for (const ast::Expr* clause : where) {
     // Diagnostics of the clause name this call.
-    frames_.push_back({});
-    frames_.back().name = callee.name;
-    frames_.back().kind = callee.call;
-    frames_.back().call = loc;
-    frames_.back().is_clause = true;
+    push_frame(callee.name, callee.call, loc).is_clause = true;
     Datum holds = evaluate(*clause, scope);
     auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
-    frames_.pop_back();
+    pop_frame();
     if (!truth && is_open()) continue;
     if (!truth) return false;
     if (*truth) continue;
@@ -422,62 +404,71 @@ bool Evaluator::may_call(const Function& function, Loc loc) {
   return false;
 }
 
-Datum Evaluator::call_function(const Function& function, std::vector<CallArgument> arguments,
-                               Loc loc) {
-  if (function.kind == FunctionKind::Kernel) return unsupported(loc, "a call of a kernel here");
-  Scope* scope = open_scope(function.scope);
-  std::vector<Loc> locs;
-  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs)) return Datum::poison();
-  return run_body(function, *scope, loc);
+CallFrame& Evaluator::push_frame(std::string_view name, std::string_view kind, Loc call) {
+  CallFrame frame;
+  frame.name = name;
+  frame.kind = kind;
+  frame.call = call;
+  if (!frames_.empty()) frame.device = frames_.back().device;
+  return frames_.emplace_back(std::move(frame));
 }
 
-Datum Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
-  if (!may_call(function, loc)) return Datum::poison();
+CallFrame Evaluator::pop_frame() {
+  CallFrame done = std::move(frames_.back());
+  frames_.pop_back();
+  std::string_view device = frames_.empty() ? std::string_view() : frames_.back().device;
+  if (session_.observer() && done.device != device) session_.observer()->placed(device);
+  return done;
+}
+
+/// Reports the parameters of a call to the observer, with the symbols that its arguments give values.
+void Evaluator::observe_parameters(const Function& function, Scope& scope) {
+  auto observe_name = [&](std::string_view name, Loc loc) {
+    if (Binding* binding = scope.find_here(name)) observe(name, loc, binding->value);
+  };
+  for (const ast::Parameter& parameter : function.parameters()) {
+    observe_name(parameter.name.text, parameter.name.loc);
+  }
+  const Signature* signature = function.def ? session_.known_signature(function) : nullptr;
+  if (!signature) return;
+  for (const DeclaredSymbol& symbol : signature->dims) observe_name(symbol.name, symbol.loc);
+  for (const DeclaredSymbol& symbol : signature->dtypes) observe_name(symbol.name, symbol.loc);
+}
+
+CallFrame Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
+  CallFrame refused;
+  refused.function = &function;
+  refused.result = Datum::poison();
+  if (!may_call(function, loc)) return refused;
   if (!function.unsupported.empty()) {
-    return unsupported(function.loc, fmt::format("decorator '@{}'", function.unsupported));
+    unsupported(function.loc, fmt::format("decorator '@{}'", function.unsupported));
+    return refused;
   }
   if (function.def && function.def->is_declaration()) {
-    return unsupported(loc, fmt::format("function '{}', which has no body,", function.name));
+    unsupported(loc, fmt::format("function '{}', which has no body,", function.name));
+    return refused;
   }
-  frames_.push_back({});
-  frames_.back().name = function.name;
-  frames_.back().function = &function;
-  frames_.back().call = loc;
-  const Continuation* after = std::exchange(continuation_, nullptr);
+  push_frame(function.name, "call", loc).function = &function;
   if (session_.observer()) observe_parameters(function, scope);
-  std::string device = device_;
-  const Function* valueless = std::exchange(valueless_, nullptr);
   if (function.lambda) {
-    frames_.back().result_loc = function.lambda->body->loc;
-    frames_.back().result = evaluate(*function.lambda->body, scope);
+    frame().result_loc = function.lambda->body->loc;
+    frame().result = evaluate(*function.lambda->body, scope);
   } else {
     execute(function.def->body, scope);
   }
-  continuation_ = after;
-  set_device(std::move(device));
-  record_declared(function);
-  check_effects(frames_.back());
+  frame().add_declared(function);
+  check_effects(blame_, frame());
+  CallFrame done = pop_frame();
   if (EvaluationObserver* observer = session_.observer()) {
     std::set<std::string> effects;
-    for (const auto& [effect, sites] : frames_.back().effects) effects.insert(effect);
-    observer->returned(function, frames_.back().result, effects);
+    for (const auto& [effect, sites] : done.effects) effects.insert(effect);
+    observer->returned(function, done.result, effects);
   }
-  finished_ = std::move(frames_.back());
-  frames_.pop_back();
-  if (!finished_.result.is_none()) {
-    if (!valueless_) valueless_ = valueless;  // of a tuple some values may be None
-  } else if (function.def && !(valueless_ && finished_.result_loc.known())) {
-    valueless_ = &function;  // and no other whose None it returns
-  }
-  if (!frames_.empty()) {
-    for (const auto& [effect, sites] : finished_.effects) {
-      const EffectSite& first = sites.front();
-      std::vector<std::pair<std::string, Loc>> calls = first.calls;
-      calls.emplace_back(finished_.name, finished_.call);
-      record_effect(effect, {finished_.call.known() ? finished_.call : first.origin, first.origin, std::move(calls)});
-    }
-  }
-  return finished_.result;
+  // The None that it returns may be that of another function.
+  bool lacks_result = done.result.is_none() && !done.result.lacks_result_of() && function.def;
+  if (lacks_result) done.result = Datum::no_result(&function);
+  if (!frames_.empty()) frame().add_effects(done);
+  return done;
 }
 
 }  // namespace tessera::frontend

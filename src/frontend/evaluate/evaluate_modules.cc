@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/evaluate.h"
 #include "support/diagnostic_rows.h"
 
@@ -161,7 +162,7 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
   constexpr size_t member_bytes = sizeof(std::pair<std::string, Datum>) + 64;
   size_t members = application.arguments().size() + module.stmt().body.size();
   spending().bytes += int64_t(sizeof(ModuleInstance) + sizeof(ModuleApplication) + members * member_bytes);
-  auto instance = std::make_shared<ModuleInstance>(application, scope);
+  auto instance = std::make_shared<ModuleInstance>(application, scope, path);
   for (const ModuleApplication::Argument& argument : application.arguments()) {
     observe(argument.name, argument.loc, argument.value);
     scope->set(argument.name, argument.value, argument.loc);
@@ -171,12 +172,9 @@ Datum Evaluator::instantiate(const ModuleApplication& application, const std::st
     return Datum::poison();
   }
   instantiating_.push_back(&application);
-  frames_.push_back({});
-  frames_.back().name = module.name();
-  frames_.back().kind = "instance";
-  frames_.back().call = application.loc();
+  push_frame(module.name(), "instance", application.loc());
   bool good = make_members(application, path, *scope, *instance);
-  frames_.pop_back();
+  pop_frame();
   instantiating_.pop_back();
   if (!good) return Datum::poison();
   Datum made = Datum::object(std::move(instance));
@@ -242,27 +240,6 @@ Datum Evaluator::field(const ast::Assign& field, Scope& scope, const std::string
   return place(value, path, name.text);
 }
 
-namespace {
-
-/// Where a module defines a name: a field, a constant, a method or a parameter.
-Loc place_of_member(const ModuleInstance& instance, std::string_view name) {
-  for (const ast::Stmt* stmt : instance.module().stmt().body) {
-    const auto* assign = ast::as<ast::Assign>(stmt);
-    const auto* field = assign ? ast::as<ast::Name>(assign->targets[0]) : nullptr;
-    const auto* constant = ast::as<ast::Const>(stmt);
-    const auto* def = ast::as<ast::Def>(stmt);
-    if (field && field->text == name) return field->loc;
-    if (constant && constant->name.text == name) return constant->name.loc;
-    if (def && def->name.text == name) return def->name.loc;
-  }
-  for (const ast::Parameter& parameter : instance.module().stmt().parameters) {
-    if (parameter.name.text == name) return parameter.name.loc;
-  }
-  return {};
-}
-
-}  // namespace
-
 Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Identifier& name) {
   if (const Datum* member = instance.member(name.text)) {
     const auto* reference = member->object_as<ParamReference>();
@@ -276,26 +253,7 @@ Datum Evaluator::instance_member(const ModuleInstance& instance, const ast::Iden
     const ast::Name* first = field ? leading_name(*field->value) : nullptr;
     if (first && first->text == name.text) return Datum::poison();  // a field without its ':', which is said
   }
-  std::vector<std::string> known;
-  for (const auto& [member, value] : instance.members()) known.push_back(member);
-  for (const ast::Stmt* stmt : instance.module().stmt().body) {
-    const auto* def = ast::as<ast::Def>(stmt);
-    if (def) known.emplace_back(def->name.text);
-  }
-  std::string nearest = nearest_name(name.text, known);
-  Loc defined = nearest.empty() ? Loc{} : place_of_member(instance, nearest);
-  if (is_misspelt(defined, nearest, name.text, true)) {
-    auto builder = report(diag::unknown_member, defined, instance.describe(), name.text);
-    blame_definition(builder, defined, nearest, name.text, name.loc);
-    return Datum::poison();
-  }
-  auto builder = report(diag::unknown_member, name.loc, instance.describe(), name.text);
-  builder.suggest(session_.sources(), name.loc, name.text, known);
-  if (defined.known() && !session_.is_builtin(defined)) builder.label(defined, "this is defined here");
-  const ast::Def* forward = name.text == "__call__" ? instance.module().method("forward") : nullptr;
-  if (forward && !session_.is_builtin(forward->name.loc)) {
-    builder.fix("the method that a call of the instance runs is '__call__'", forward->name.loc, "__call__");
-  }
+  report_unknown_member(blame_, instance, name);
   return Datum::poison();
 }
 

@@ -19,7 +19,7 @@ bool Evaluator::depends_on_call(const Datum& value) const {
 Flow Evaluator::explore(ast::StmtList body, Scope& scope) {
   bool returns = execute(body, scope) == Flow::Return;
   for (std::string_view name : names::assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
-  if (returns && !frames_.empty()) frames_.back().result = Datum::poison();
+  if (returns) frame().result = Datum::poison();
   return Flow::Next;
 }
 
@@ -43,7 +43,7 @@ Flow Evaluator::explore_arms(const ast::If& stmt, size_t first, Scope& scope) {
     for (std::string_view name : names::assigned_names(bodies[i])) scope.set(name, before[name], Loc{});
   }
   for (const auto& [name, value] : before) scope.set(name, Datum::poison(), Loc{});
-  if (any_returns && !frames_.empty()) frames_.back().result = Datum::poison();
+  if (any_returns) frame().result = Datum::poison();
   return all_return ? Flow::Return : Flow::Next;
 }
 
@@ -79,22 +79,13 @@ void Evaluator::explore(const Function& function, Scope& scope) {
     if (parameter.default_value) evaluate(*parameter.default_value, scope);
     scope.set(parameter.name.text, Datum::poison(), parameter.loc);
   }
-  CallFrame frame;
-  frame.name = function.name;
-  frame.function = &function;
-  frames_.push_back(std::move(frame));
-  const Continuation* after = std::exchange(continuation_, nullptr);
-  const Function* valueless = std::exchange(valueless_, nullptr);
-  std::string device = device_;
+  push_frame(function.name, "call", Loc{}).function = &function;
   if (function.lambda) {
     evaluate(*function.lambda->body, scope);
   } else {
     execute(function.def->body, scope);
   }
-  set_device(std::move(device));
-  valueless_ = valueless;
-  continuation_ = after;
-  frames_.pop_back();
+  pop_frame();
 }
 
 Datum Evaluator::open_instance(const ModuleReference& module) {

@@ -102,15 +102,215 @@ std::string operand_kinds(const Datum& a, const Datum& b) {
   return fmt::format("{} and {}", describe(a), describe(b));
 }
 
+Datum binary_numbers(Evaluator& evaluator, ast::BinaryOp op, double a, double b, Loc loc) {
+  bool divides =
+      op == ast::BinaryOp::Div || op == ast::BinaryOp::FloorDiv || op == ast::BinaryOp::Mod;
+  if (divides && b == 0) {
+    evaluator.report(diag::division_by_zero, loc);
+    return Datum::poison();
+  }
+  ElementwiseKind kind = elementwise_kind(op);
+  const ElementwiseInfo& info = elementwise_info(kind);
+  if (kind == ElementwiseKind::None || info.cls == ElementwiseClass::Logical) {
+    evaluator.report(diag::wrong_operands, loc, ast::spelling(op), "numbers with fractions");
+    return Datum::poison();
+  }
+  Element operands[] = {Element{.f = a}, Element{.f = b}};
+  return Datum::number(evaluate_elementwise(kind, DType::F64, DType::F64, operands).f);
+}
+
+Datum binary_integers(Evaluator& evaluator, ast::BinaryOp op, int64_t a, int64_t b, Loc loc) {
+  int64_t result = 0;
+  bool overflow = false;
+  switch (op) {
+    case ast::BinaryOp::Add:
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Sub:
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Mul:
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
+    case ast::BinaryOp::Div:
+      return binary_numbers(evaluator, op, double(a), double(b), loc);
+    case ast::BinaryOp::FloorDiv:
+    case ast::BinaryOp::Mod: {
+      if (b == 0) {
+        evaluator.report(diag::division_by_zero, loc);
+        return Datum::poison();
+      }
+      overflow = b == -1 && __builtin_sub_overflow(int64_t(0), a, &result);
+      if (b == -1) {
+        if (op == ast::BinaryOp::Mod) return Datum::integer(0);
+        break;
+      }
+      int64_t quotient = a / b, rest = a % b;
+      bool adjust = rest != 0 && ((rest < 0) != (b < 0));
+      result = op == ast::BinaryOp::Mod ? rest + (adjust ? b : 0) : quotient - (adjust ? 1 : 0);
+      break;
+    }
+    case ast::BinaryOp::Pow: {
+      if (b < 0) return binary_numbers(evaluator, op, double(a), double(b), loc);
+      std::optional<int64_t> power = integer_power(a, b);
+      overflow = !power;
+      result = power.value_or(0);
+      break;
+    }
+    case ast::BinaryOp::ShiftLeft:
+    case ast::BinaryOp::ShiftRight:
+      if (b < 0 || b > 62) {
+        evaluator.report(diag::index_out_of_range, loc, b, "the shifts of a 64-bit integer");
+        return Datum::poison();
+      }
+      if (op == ast::BinaryOp::ShiftRight) return Datum::integer(a >> b);
+      overflow = __builtin_mul_overflow(a, int64_t(1) << b, &result);
+      break;
+    case ast::BinaryOp::BitAnd:
+      result = a & b;
+      break;
+    case ast::BinaryOp::BitOr:
+      result = a | b;
+      break;
+    case ast::BinaryOp::BitXor:
+      result = a ^ b;
+      break;
+    case ast::BinaryOp::MatMul:
+      evaluator.report(diag::wrong_operands, loc, "@", "two integers");
+      return Datum::poison();
+  }
+  if (!overflow) return Datum::integer(result);
+  evaluator.report(diag::number_overflow, loc, fmt::format("{} {} {}", a, ast::spelling(op), b));
+  return Datum::poison();
+}
+
+/// A size as an operand of a message: sums in brackets.
+std::string factor_text(Dim dim) {
+  return dim->terms.size() > 1 ? fmt::format("({})", dim->text) : dim->text;
+}
+
+/// A product of as many factors; none where that of a size of 2 is beyond 64 bits.
+Datum power_of_size(Evaluator& evaluator, Dim x, int64_t exponent, Loc loc) {
+  Dim power = exponent < 63 ? evaluator.dims().constant(1) : nullptr;
+  for (int64_t i = 0; i < exponent && power && !power->overflow; ++i) power = evaluator.dims().mul(power, x);
+  if (power && !power->overflow) return Datum::dim(evaluator.simplified(power));
+  evaluator.report(diag::dimension_overflow, loc, fmt::format("the size {} ** {}", factor_text(x), exponent));
+  return Datum::poison();
+}
+
+Datum binary_dims(Evaluator& evaluator, ast::BinaryOp op, const Datum& a, const Datum& b, const OperatorPlace& at) {
+  Dim x = as_dimension(evaluator.dims(), a), y = as_dimension(evaluator.dims(), b);
+  bool by_zero = false;
+  Dim result = x && y ? combine(evaluator.dims(), op, x, y, by_zero) : nullptr;
+  if (result) result = evaluator.simplified(result);
+  if (result && result->overflow) {
+    evaluator.report(diag::dimension_overflow, at.loc,
+                     fmt::format("the size {} {} {}", factor_text(x), ast::spelling(op), factor_text(y)));
+    return Datum::poison();
+  }
+  if (result) return Datum::dim(result);
+  if (by_zero) {
+    evaluator.report(diag::division_by_zero, at.loc);
+    return Datum::poison();
+  }
+  if (op == ast::BinaryOp::Pow && x && b.is(DatumKind::Int) && b.as_int() >= 0) {
+    return power_of_size(evaluator, x, b.as_int(), at.loc);
+  }
+  ElementwiseKind kind = elementwise_kind(op);
+  bool arithmetic = op == ast::BinaryOp::Div || op == ast::BinaryOp::Pow || !x || !y;
+  if (kind != ElementwiseKind::None && arithmetic &&
+      elementwise_info(kind).cls != ElementwiseClass::Logical) {
+    Datum operands[] = {a, b};
+    return evaluator.apply(kind, operands, at);
+  }
+  evaluator.report(diag::wrong_operands, at.loc, ast::spelling(op), operand_kinds(a, b));
+  return Datum::poison();
+}
+
+Datum binary_sequences(Evaluator& evaluator, ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+  if (op == ast::BinaryOp::Add && a.kind() == b.kind()) {
+    if (a.is(DatumKind::String)) {
+      size_t size = a.as_string().size() + b.as_string().size();
+      if (!evaluator.may_spend(0, loc, size)) return Datum::poison();
+      std::string both;
+      both.reserve(size);  // which `+` does not: it needs a copy of the first beside both
+      both.append(a.as_string()).append(b.as_string());
+      return Datum::string(std::move(both));
+    }
+    if (a.is_sequence()) {
+      size_t count = a.elements().size() + b.elements().size();
+      if (!evaluator.may_make(count, loc)) return Datum::poison();
+      std::vector<Datum> all;
+      all.reserve(count);
+      for (const Datum& part : {a, b}) all.insert(all.end(), part.elements().begin(), part.elements().end());
+      return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
+    }
+  }
+  if (op == ast::BinaryOp::Mul && a.is_sequence() && b.is(DatumKind::Int)) {
+    int64_t copies = std::max<int64_t>(0, b.as_int());
+    if (a.elements().empty()) copies = 0;
+    if (copies > int64_t(value_parts_limit)) return evaluator.refuse_parts(loc);
+    size_t count = size_t(copies) * a.elements().size();
+    if (!evaluator.may_make(count, loc)) return Datum::poison();
+    std::vector<Datum> all;
+    all.reserve(count);
+    for (int64_t i = 0; i < copies; ++i) {
+      all.insert(all.end(), a.elements().begin(), a.elements().end());
+    }
+    return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
+  }
+  if (op == ast::BinaryOp::Mul && a.is(DatumKind::Int) && b.is_sequence()) {
+    return binary_sequences(evaluator, op, b, a, loc);
+  }
+  bool bools = a.is(DatumKind::Bool) && b.is(DatumKind::Bool);
+  if (bools && op == ast::BinaryOp::BitAnd) return Datum::boolean(a.as_bool() && b.as_bool());
+  if (bools && op == ast::BinaryOp::BitOr) return Datum::boolean(a.as_bool() || b.as_bool());
+  if (bools && op == ast::BinaryOp::BitXor) return Datum::boolean(a.as_bool() != b.as_bool());
+  bool depends = evaluator.depends_on_call(a) || evaluator.depends_on_call(b);  // a list repeated by a size
+  if (depends) return Datum::poison();
+  auto builder = evaluator.report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  bool is_format = a.is(DatumKind::String) && op == ast::BinaryOp::Mod;
+  if (is_format) builder.help("a text holds no values; they stand beside it: print(\"x\", x)");
+  return Datum::poison();
+}
+
+/// Counts what a look at all parts of two values takes.
+bool may_compare(Evaluator& evaluator, const Datum& a, const Datum& b, Loc loc) {
+  constexpr size_t characters_of_step = 64;
+  if (a.kind() != b.kind()) return true;
+  if (a.is(DatumKind::String)) {
+    return evaluator.may_spend(std::min(a.as_string().size(), b.as_string().size()) / characters_of_step, loc);
+  }
+  return evaluator.may_spend(std::min(a.measure().parts, b.measure().parts) / parts_of_step, loc);
+}
+
+/// Whether two data are equal; nothing where that depends on sizes that calls bring, or on values of the machine.
+std::optional<bool> decided_equal(Evaluator& evaluator, const Datum& a, const Datum& b) {
+  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
+  if (a.is_ir() || b.is_ir()) return std::nullopt;
+  Dim x = as_dimension(evaluator.dims(), a), y = as_dimension(evaluator.dims(), b);
+  if (x && y) return decide(evaluator.dims(), ast::CompareOp::Equal, x, y, evaluator.facts());
+  if (!a.is_sequence() || a.kind() != b.kind()) return equal(a, b);
+  if (a.elements().size() != b.elements().size()) return false;
+  std::optional<bool> all = true;
+  for (size_t i = 0; i < a.elements().size(); ++i) {
+    std::optional<bool> same = decided_equal(evaluator, a.elements()[i], b.elements()[i]);
+    if (same == false) return false;
+    if (!same) all = same;
+  }
+  return all;
+}
+
 }  // namespace
 
-Datum Evaluator::apply(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
+Datum Evaluator::apply(ElementwiseKind kind, std::span<const Datum> operands, const OperatorPlace& at) {
   for (const Datum& operand : operands) {
     bool fits = is_dynamic(operand) || operand.is_scalar() || operand.is(DatumKind::Bool);
-    if (!fits && report_valueless(operand, loc, "the operand")) return Datum::poison();
-    if (!fits) return Evaluator::elementwise(kind, operands, loc);
+    if (!fits && blame_.report_valueless(operand, at.loc, "the operand")) return Datum::poison();
+    if (!fits && blame_.report_argument(operand, at)) return Datum::poison();
+    if (!fits) return refuse_operands(kind, operands, at);
   }
-  return elementwise(kind, operands, loc);
+  return elementwise(kind, operands, at);
 }
 
 Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
@@ -137,205 +337,32 @@ Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
   return Datum::poison();
 }
 
-Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
+Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, const OperatorPlace& at) {
   if (a.is_poison() || b.is_poison()) return Datum::poison();
-  if (report_valueless(a, operands_.left.known() ? operands_.left : loc, "this operand") ||
-      report_valueless(b, operands_.right.known() ? operands_.right : loc, "this operand")) {
+  if (blame_.report_valueless(a, at.left.loc.known() ? at.left.loc : at.loc, "this operand") ||
+      blame_.report_valueless(b, at.right.loc.known() ? at.right.loc : at.loc, "this operand")) {
     return Datum::poison();
   }
   if (a.is(DatumKind::Dim) != b.is(DatumKind::Dim) && (a.is_ir() || b.is_ir())) {
     // A number of the entry that is combined with sizes is one.
-    if (Dim size = size_of(a.is_ir() ? a.as_ir() : b.as_ir())) {
-      return a.is_ir() ? binary_dims(op, Datum::dim(size), b, loc)
-                       : binary_dims(op, a, Datum::dim(size), loc);
+    if (Dim size = lowering_.size_of(a.is_ir() ? a.as_ir() : b.as_ir())) {
+      return a.is_ir() ? binary_dims(*this, op, Datum::dim(size), b, at)
+                       : binary_dims(*this, op, a, Datum::dim(size), at);
     }
   }
   if (is_dynamic(a) || is_dynamic(b)) {
-    if (op == ast::BinaryOp::MatMul) return matmul(a, b, loc);
+    if (op == ast::BinaryOp::MatMul) return matmul(a, b, at);
     Datum operands[] = {a, b};
-    return apply(elementwise_kind(op), operands, loc);
+    return apply(elementwise_kind(op), operands, at);
   }
   if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
-    return binary_integers(op, a.as_int(), b.as_int(), loc);
+    return binary_integers(*this, op, a.as_int(), b.as_int(), at.loc);
   }
   if (a.is_number() && b.is_number()) {
-    return binary_numbers(op, a.as_double(), b.as_double(), loc);
+    return binary_numbers(*this, op, a.as_double(), b.as_double(), at.loc);
   }
-  if (a.is_scalar() && b.is_scalar()) return binary_dims(op, a, b, loc);
-  return binary_sequences(op, a, b, loc);
-}
-
-Datum Evaluator::binary_integers(ast::BinaryOp op, int64_t a, int64_t b, Loc loc) {
-  int64_t result = 0;
-  bool overflow = false;
-  switch (op) {
-    case ast::BinaryOp::Add:
-      overflow = __builtin_add_overflow(a, b, &result);
-      break;
-    case ast::BinaryOp::Sub:
-      overflow = __builtin_sub_overflow(a, b, &result);
-      break;
-    case ast::BinaryOp::Mul:
-      overflow = __builtin_mul_overflow(a, b, &result);
-      break;
-    case ast::BinaryOp::Div:
-      return binary_numbers(op, double(a), double(b), loc);
-    case ast::BinaryOp::FloorDiv:
-    case ast::BinaryOp::Mod: {
-      if (b == 0) {
-        report(diag::division_by_zero, loc);
-        return Datum::poison();
-      }
-      overflow = b == -1 && __builtin_sub_overflow(int64_t(0), a, &result);
-      if (b == -1) {
-        if (op == ast::BinaryOp::Mod) return Datum::integer(0);
-        break;
-      }
-      int64_t quotient = a / b, rest = a % b;
-      bool adjust = rest != 0 && ((rest < 0) != (b < 0));
-      result = op == ast::BinaryOp::Mod ? rest + (adjust ? b : 0) : quotient - (adjust ? 1 : 0);
-      break;
-    }
-    case ast::BinaryOp::Pow: {
-      if (b < 0) return binary_numbers(op, double(a), double(b), loc);
-      std::optional<int64_t> power = integer_power(a, b);
-      overflow = !power;
-      result = power.value_or(0);
-      break;
-    }
-    case ast::BinaryOp::ShiftLeft:
-    case ast::BinaryOp::ShiftRight:
-      if (b < 0 || b > 62) {
-        report(diag::index_out_of_range, loc, b, "the shifts of a 64-bit integer");
-        return Datum::poison();
-      }
-      if (op == ast::BinaryOp::ShiftRight) return Datum::integer(a >> b);
-      overflow = __builtin_mul_overflow(a, int64_t(1) << b, &result);
-      break;
-    case ast::BinaryOp::BitAnd:
-      result = a & b;
-      break;
-    case ast::BinaryOp::BitOr:
-      result = a | b;
-      break;
-    case ast::BinaryOp::BitXor:
-      result = a ^ b;
-      break;
-    case ast::BinaryOp::MatMul:
-      report(diag::wrong_operands, loc, "@", "two integers");
-      return Datum::poison();
-  }
-  if (!overflow) return Datum::integer(result);
-  report(diag::number_overflow, loc, fmt::format("{} {} {}", a, ast::spelling(op), b));
-  return Datum::poison();
-}
-
-Datum Evaluator::binary_numbers(ast::BinaryOp op, double a, double b, Loc loc) {
-  bool divides =
-      op == ast::BinaryOp::Div || op == ast::BinaryOp::FloorDiv || op == ast::BinaryOp::Mod;
-  if (divides && b == 0) {
-    report(diag::division_by_zero, loc);
-    return Datum::poison();
-  }
-  ElementwiseKind kind = elementwise_kind(op);
-  const ElementwiseInfo& info = elementwise_info(kind);
-  if (kind == ElementwiseKind::None || info.cls == ElementwiseClass::Logical) {
-    report(diag::wrong_operands, loc, ast::spelling(op), "numbers with fractions");
-    return Datum::poison();
-  }
-  Element operands[] = {Element{.f = a}, Element{.f = b}};
-  return Datum::number(evaluate_elementwise(kind, DType::F64, DType::F64, operands).f);
-}
-
-namespace {
-
-/// A size as an operand of a message: sums in brackets.
-std::string factor_text(Dim dim) {
-  return dim->terms.size() > 1 ? fmt::format("({})", dim->text) : dim->text;
-}
-
-}  // namespace
-
-/// A product of as many factors; none where that of a size of 2 is beyond 64 bits.
-Datum Evaluator::power_of_size(Dim x, int64_t exponent, Loc loc) {
-  Dim power = exponent < 63 ? dims().constant(1) : nullptr;
-  for (int64_t i = 0; i < exponent && power && !power->overflow; ++i) power = dims().mul(power, x);
-  if (power && !power->overflow) return Datum::dim(simplified(power));
-  report(diag::dimension_overflow, loc, fmt::format("the size {} ** {}", factor_text(x), exponent));
-  return Datum::poison();
-}
-
-Datum Evaluator::binary_dims(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
-  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
-  bool by_zero = false;
-  Dim result = x && y ? combine(dims(), op, x, y, by_zero) : nullptr;
-  if (result) result = simplified(result);
-  if (result && result->overflow) {
-    report(diag::dimension_overflow, loc,
-           fmt::format("the size {} {} {}", factor_text(x), ast::spelling(op), factor_text(y)));
-    return Datum::poison();
-  }
-  if (result) return Datum::dim(result);
-  if (by_zero) {
-    report(diag::division_by_zero, loc);
-    return Datum::poison();
-  }
-  if (op == ast::BinaryOp::Pow && x && b.is(DatumKind::Int) && b.as_int() >= 0) {
-    return power_of_size(x, b.as_int(), loc);
-  }
-  ElementwiseKind kind = elementwise_kind(op);
-  bool arithmetic = op == ast::BinaryOp::Div || op == ast::BinaryOp::Pow || !x || !y;
-  if (kind != ElementwiseKind::None && arithmetic &&
-      elementwise_info(kind).cls != ElementwiseClass::Logical) {
-    Datum operands[] = {a, b};
-    return apply(kind, operands, loc);
-  }
-  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
-  return Datum::poison();
-}
-
-Datum Evaluator::binary_sequences(ast::BinaryOp op, const Datum& a, const Datum& b, Loc loc) {
-  if (op == ast::BinaryOp::Add && a.kind() == b.kind()) {
-    if (a.is(DatumKind::String)) {
-      size_t size = a.as_string().size() + b.as_string().size();
-      if (!may_spend(0, loc, size)) return Datum::poison();
-      std::string both;
-      both.reserve(size);  // which `+` does not: it needs a copy of the first beside both
-      both.append(a.as_string()).append(b.as_string());
-      return Datum::string(std::move(both));
-    }
-    if (a.is_sequence()) {
-      size_t count = a.elements().size() + b.elements().size();
-      if (!may_make(count, loc)) return Datum::poison();
-      std::vector<Datum> all;
-      all.reserve(count);
-      for (const Datum& part : {a, b}) all.insert(all.end(), part.elements().begin(), part.elements().end());
-      return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
-    }
-  }
-  if (op == ast::BinaryOp::Mul && a.is_sequence() && b.is(DatumKind::Int)) {
-    int64_t copies = std::max<int64_t>(0, b.as_int());
-    if (a.elements().empty()) copies = 0;
-    if (copies > int64_t(value_parts_limit)) return refuse_parts(loc);
-    size_t count = size_t(copies) * a.elements().size();
-    if (!may_make(count, loc)) return Datum::poison();
-    std::vector<Datum> all;
-    all.reserve(count);
-    for (int64_t i = 0; i < copies; ++i) {
-      all.insert(all.end(), a.elements().begin(), a.elements().end());
-    }
-    return a.is(DatumKind::Tuple) ? Datum::tuple(std::move(all)) : Datum::list(std::move(all));
-  }
-  if (op == ast::BinaryOp::Mul && a.is(DatumKind::Int) && b.is_sequence()) {
-    return binary_sequences(op, b, a, loc);
-  }
-  bool bools = a.is(DatumKind::Bool) && b.is(DatumKind::Bool);
-  if (bools && op == ast::BinaryOp::BitAnd) return Datum::boolean(a.as_bool() && b.as_bool());
-  if (bools && op == ast::BinaryOp::BitOr) return Datum::boolean(a.as_bool() || b.as_bool());
-  if (bools && op == ast::BinaryOp::BitXor) return Datum::boolean(a.as_bool() != b.as_bool());
-  bool depends = depends_on_call(a) || depends_on_call(b);  // a list repeated by a size
-  if (!depends) report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
-  return Datum::poison();
+  if (a.is_scalar() && b.is_scalar()) return binary_dims(*this, op, a, b, at);
+  return binary_sequences(*this, op, a, b, at.loc);
 }
 
 Datum Evaluator::evaluate_logical(const ast::Logical& node, Scope& scope) {
@@ -368,9 +395,8 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
     Datum right = evaluate(*node.operands[i + 1], scope);
     if (is_open() && (left.is_poison() || right.is_poison())) explore_all(node.operands, scope);
     if (left.is_poison() || right.is_poison()) return Datum::poison();
-    operands_ = {node.operands[i]->loc, node.operands[i + 1]->loc};
-    Datum result = compare(node.ops[i], left, right, node.loc);
-    operands_ = {};
+    OperatorPlace at(node.loc, *node.operands[i], *node.operands[i + 1], scope, ast::spelling(node.ops[i]));
+    Datum result = compare(node.ops[i], left, right, at);
     if (result.is_poison()) return result;
     if (is_dynamic(result)) {
       Datum operands[] = {dynamic.value_or(result), result};
@@ -383,32 +409,23 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
   return dynamic ? *dynamic : Datum::boolean(true);
 }
 
-bool Evaluator::may_compare(const Datum& a, const Datum& b, Loc loc) {
-  constexpr size_t characters_of_step = 64;
-  if (a.kind() != b.kind()) return true;
-  if (a.is(DatumKind::String)) {
-    return may_spend(std::min(a.as_string().size(), b.as_string().size()) / characters_of_step, loc);
-  }
-  return may_spend(std::min(a.measure().parts, b.measure().parts) / parts_of_step, loc);
-}
-
-Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
-  if (op == ast::CompareOp::In || op == ast::CompareOp::NotIn) return contains(op, a, b, loc);
+Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, const OperatorPlace& at) {
+  if (op == ast::CompareOp::In || op == ast::CompareOp::NotIn) return contains(op, a, b, at);
   if (op == ast::CompareOp::Is || op == ast::CompareOp::IsNot) {
     bool is_number = a.is_ir() || b.is_ir() || a.is_scalar() || b.is_scalar();
     if (is_number && !a.is_none() && !b.is_none()) {
-      report(diag::wrong_operands, loc, op == ast::CompareOp::Is ? "is" : "is not", operand_kinds(a, b))
+      report(diag::wrong_operands, at.loc, op == ast::CompareOp::Is ? "is" : "is not", operand_kinds(a, b))
           .help(op == ast::CompareOp::Is ? "'==' compares numbers" : "'!=' compares numbers");
       return Datum::poison();
     }
-    if (!may_compare(a, b, loc)) return Datum::poison();
+    if (!may_compare(*this, a, b, at.loc)) return Datum::poison();
     bool same = a.kind() == b.kind() && !is_dynamic(a) && equal(a, b);
     return Datum::boolean(same == (op == ast::CompareOp::Is));
   }
   bool equality = op == ast::CompareOp::Equal || op == ast::CompareOp::NotEqual;
   if ((is_dynamic(a) || is_dynamic(b)) && !(equality && (a.is_none() || b.is_none()))) {
     Datum operands[] = {a, b};
-    return apply(elementwise_kind(op), operands, loc);
+    return apply(elementwise_kind(op), operands, at);
   }
   if (a.is(DatumKind::Int) && b.is(DatumKind::Int)) {
     return Datum::boolean(ordered(op, a.as_int(), b.as_int()));
@@ -418,97 +435,68 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, Loc 
   }
   Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
   if (x && y) {
-    if ((is_counted(x) || is_counted(y)) && !decide(dims(), op, x, y, facts_)) {
+    if ((lowering_.is_counted(x) || lowering_.is_counted(y)) && !decide(dims(), op, x, y, facts_)) {
       Datum operands[] = {a, b};
-      return apply(elementwise_kind(op), operands, loc);
+      return apply(elementwise_kind(op), operands, at);
     }
-    std::optional<bool> holds = decide_dims(op, x, y, loc);
+    std::optional<bool> holds = decide_dims(op, x, y, at.loc);
     return holds ? Datum::boolean(*holds) : Datum::poison();
   }
-  if (!may_compare(a, b, loc)) return Datum::poison();
+  if (!may_compare(*this, a, b, at.loc)) return Datum::poison();
   if (a.is(DatumKind::String) && b.is(DatumKind::String)) {
     return Datum::boolean(ordered(op, a.as_string(), b.as_string()));
   }
-  if (equality && a.is_sequence() && a.kind() == b.kind()) return compare_sequences(op, a, b, loc);
+  if (equality && a.is_sequence() && a.kind() == b.kind()) return compare_sequences(op, a, b, at);
   if (equality) return Datum::boolean(equal(a, b) == (op == ast::CompareOp::Equal));
-  report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
+  report(diag::wrong_operands, at.loc, ast::spelling(op), operand_kinds(a, b));
   return Datum::poison();
 }
 
 std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc) {
   std::optional<bool> holds = decide(dims(), op, a, b, facts_);
-  if (holds) return holds;
-  std::string relation = fmt::format("{} {} {}", a->text, ast::spelling(op), b->text);
-  // A clause is the caller's to keep, also where a function that it calls compares.
-  auto clause = std::find_if(frames_.rbegin(), frames_.rend(), [](const CallFrame& frame) { return frame.is_clause; });
-  std::vector<CallFrame> asking;
-  if (clause != frames_.rend()) {
-    auto first = std::prev(clause.base());
-    asking.assign(std::make_move_iterator(first), std::make_move_iterator(frames_.end()));
-    frames_.erase(first, frames_.end());
-  }
-  auto builder = report(diag::undecided_condition, asking.empty() ? loc : asking.front().call, relation);
-  if (!asking.empty()) builder.label(loc, fmt::format("'{}' asks for it here", asking.front().name));
-  std::move(asking.begin(), asking.end(), std::back_inserter(frames_));
-  if (auto asked = as_relation(op)) help_clause(builder, {*asked, a, b});
-  return std::nullopt;
+  if (!holds) blame_.report_undecided(op, a, b, loc);
+  return holds;
 }
 
-std::optional<bool> Evaluator::decided_equal(const Datum& a, const Datum& b) {
-  if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
-  if (a.is_ir() || b.is_ir()) return std::nullopt;
-  Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
-  if (x && y) return decide(dims(), ast::CompareOp::Equal, x, y, facts_);
-  if (!a.is_sequence() || a.kind() != b.kind()) return equal(a, b);
-  if (a.elements().size() != b.elements().size()) return false;
-  std::optional<bool> all = true;
-  for (size_t i = 0; i < a.elements().size(); ++i) {
-    std::optional<bool> same = decided_equal(a.elements()[i], b.elements()[i]);
-    if (same == false) return false;
-    if (!same) all = same;
-  }
-  return all;
-}
-
-Datum Evaluator::compare_sequences(ast::CompareOp op, const Datum& a, const Datum& b, Loc loc) {
-  std::optional<bool> decided = decided_equal(a, b);
+Datum Evaluator::compare_sequences(ast::CompareOp op, const Datum& a, const Datum& b, const OperatorPlace& at) {
+  std::optional<bool> decided = decided_equal(*this, a, b);
   bool wanted = op == ast::CompareOp::Equal;
   if (decided) return Datum::boolean(*decided == wanted);
   std::optional<Datum> dynamic;
   for (size_t i = 0; i < a.elements().size(); ++i) {
-    Datum same = compare(op, a.elements()[i], b.elements()[i], loc);
+    Datum same = compare(op, a.elements()[i], b.elements()[i], at);
     if (same.is_poison()) return same;
     if (!is_dynamic(same)) continue;
     Datum operands[] = {dynamic.value_or(same), same};
-    dynamic = dynamic ? apply(wanted ? ElementwiseKind::And : ElementwiseKind::Or, operands, loc) : same;
+    dynamic = dynamic ? apply(wanted ? ElementwiseKind::And : ElementwiseKind::Or, operands, at) : same;
     if (dynamic->is_poison()) break;
   }
   return *dynamic;
 }
 
-Datum Evaluator::contains(ast::CompareOp op, const Datum& item, const Datum& container, Loc loc) {
+Datum Evaluator::contains(ast::CompareOp op, const Datum& item, const Datum& container, const OperatorPlace& at) {
   bool wanted = op == ast::CompareOp::In;
   if (container.is(DatumKind::Dict) && item.is(DatumKind::String)) {
     return Datum::boolean((container.entries().get(item.as_string()) != nullptr) == wanted);
   }
   if (!container.is_sequence()) {
-    report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(item, container));
+    report(diag::wrong_operands, at.loc, ast::spelling(op), operand_kinds(item, container));
     return Datum::poison();
   }
   std::vector<const Datum*> open;
-  if (!may_spend(container.elements().size() / parts_of_step, loc)) return Datum::poison();
+  if (!may_spend(container.elements().size() / parts_of_step, at.loc)) return Datum::poison();
   for (const Datum& element : container.elements()) {
-    if (!may_compare(item, element, loc)) return Datum::poison();
-    std::optional<bool> same = decided_equal(item, element);
+    if (!may_compare(*this, item, element, at.loc)) return Datum::poison();
+    std::optional<bool> same = decided_equal(*this, item, element);
     if (same == true) return Datum::boolean(wanted);
     if (!same) open.push_back(&element);
   }
   std::optional<Datum> dynamic;
   for (const Datum* element : open) {
-    Datum same = compare(wanted ? ast::CompareOp::Equal : ast::CompareOp::NotEqual, item, *element, loc);
+    Datum same = compare(wanted ? ast::CompareOp::Equal : ast::CompareOp::NotEqual, item, *element, at);
     if (same.is_poison()) return same;
     Datum operands[] = {dynamic.value_or(same), same};
-    dynamic = dynamic ? apply(wanted ? ElementwiseKind::Or : ElementwiseKind::And, operands, loc) : same;
+    dynamic = dynamic ? apply(wanted ? ElementwiseKind::Or : ElementwiseKind::And, operands, at) : same;
     if (dynamic->is_poison()) break;
   }
   return dynamic ? *dynamic : Datum::boolean(!wanted);

@@ -3,6 +3,7 @@
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/syntax/ast_walk.h"
+#include "frontend/values/runtime_range.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -40,30 +41,30 @@ Flow Evaluator::execute(ast::StmtList body, Scope& scope) {
   if (body.empty()) return Flow::Next;
   Nesting nesting(*this, body.front()->loc);
   if (!nesting.allowed()) return give_up();
-  Continuation here{body, continuation_};
+  Continuation here{body, frame().continuation};
   Flow flow = Flow::Next;
   for (size_t i = 0; i < body.size() && flow == Flow::Next; ++i) {
     here.rest = body.subspan(i + 1);
-    continuation_ = &here;
+    frame().continuation = &here;
     flow = count_step(body[i]->loc) ? execute_statement(*body[i], scope) : give_up();
   }
-  continuation_ = here.outer;
+  frame().continuation = here.outer;
   return flow;
 }
 
 Flow Evaluator::execute_rest(const Continuation* rest, Scope& scope) {
-  const Continuation* here = continuation_;
+  const Continuation* here = frame().continuation;
   Flow flow = Flow::Next;
   for (; rest && flow == Flow::Next; rest = rest->outer) {
-    continuation_ = rest->outer;
+    frame().continuation = rest->outer;
     flow = execute(rest->rest, scope);
   }
-  continuation_ = here;
+  frame().continuation = here;
   return flow;
 }
 
 Flow Evaluator::give_up() {
-  if (!frames_.empty()) frames_.back().result = Datum::poison();
+  frame().result = Datum::poison();
   return Flow::Return;
 }
 
@@ -94,11 +95,10 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       bool leaves_loop = value.is_poison() && name && (name->text == "break" || name->text == "continue");
       if (leaves_loop) return give_up();  // no iteration after it means anything
       if (!value.is_poison()) {
-        expression_statement(expr, value, scope);
-      } else if (!frames_.empty()) {
-        frames_.back().result = Datum::poison();  // what it was to do may be what the function lacks
+        lowering_.expression_statement(expr, value, scope);
+      } else {
+        frame().result = Datum::poison();  // what it was to do may be what the function lacks
       }
-      valueless_ = nullptr;  // nobody asks for its value
       return Flow::Next;
     }
     case ast::NodeKind::Assign:
@@ -108,15 +108,16 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       const auto& node = ast::cast<ast::AugAssign>(stmt);
       Datum left = evaluate(*node.target, scope);
       Datum right = evaluate(*node.value, scope);
-      assign(*node.target, bounded(binary(node.op, left, right, node.op_loc), node.op_loc), scope);
+      OperatorPlace at(node.op_loc, *node.target, *node.value, scope, ast::spelling(node.op));
+      at.assigns = true;
+      assign(*node.target, bounded(binary(node.op, left, right, at), node.op_loc), scope);
       break;
     }
     case ast::NodeKind::Return: {
       const auto& node = ast::cast<ast::Return>(stmt);
       Datum value = node.value ? evaluate(*node.value, scope) : Datum::none();
-      if (!node.value) valueless_ = nullptr;
-      frames_.back().result_loc = node.value ? node.value->loc : node.loc;
-      frames_.back().result = std::move(value);
+      frame().result_loc = node.value ? node.value->loc : node.loc;
+      frame().result = std::move(value);
       return Flow::Return;
     }
     case ast::NodeKind::If:
@@ -157,14 +158,62 @@ void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
   }
   Datum value = evaluate(*stmt.value, scope);
   if (stmt.annotation && !value.is_poison()) {
-    value = annotate(*stmt.annotation, std::move(value), scope, stmt.value->loc);
+    value = lowering_.annotate(*stmt.annotation, std::move(value), scope, stmt.value->loc);
   }
   for (const ast::Expr* target : stmt.targets) assign(*target, value, scope);
 }
 
+namespace {
+
+/// How the language says what assigning to a part of a value says elsewhere.
+std::string help_for_change(const Blame& blame, const ast::Expr& target, Scope& scope) {
+  const ast::Expr* root = &target;
+  while (root && root->kind != ast::NodeKind::Name) {
+    const auto* subscript = ast::as<ast::Subscript>(root);
+    const auto* member = ast::as<ast::Attribute>(root);
+    root = subscript ? subscript->object : member ? member->object : nullptr;
+  }
+  const auto* name = ast::as<ast::Name>(root);
+  const Binding* binding = name ? scope.find(name->text) : nullptr;
+  const Datum value = binding ? binding->value : Datum::none();
+  const auto* state = value.object_as<StateValue>();
+  if (state && state->kind() == StateKind::KVCache) {
+    return fmt::format("a cache takes new keys and values by {0} = {0}.append(k, v)", name->text);
+  }
+  bool is_part = target.kind == ast::NodeKind::Subscript;
+  if (is_part && value.is_ir() && blame.is_in_kernel()) {
+    return fmt::format("a kernel writes tiles: tile.store(value, {0}, index), where {0} is a parameter of type "
+                       "Region[write] Tensor[…] or memory of tile.alloc", name->text);
+  }
+  if (is_part && value.is_ir()) {
+    return fmt::format("values do not change; {0} = where(mask, value, {0}) is a new one with other elements where a "
+                       "mask holds, and concat((…), axis=0) one of slices", name->text);
+  }
+  if (is_part && value.is(DatumKind::List)) {
+    return fmt::format("lists are values, and one with another element is new: {0} = {0}[:i] + [value] + {0}[i + 1:]",
+                       name->text);
+  }
+  if (name && name->text == "self") {
+    return "the fields of a module are declared in it: w: Param[I, O, f32] = normal(0.02)";
+  }
+  return "values do not change; make a new one and give it a name";
+}
+
+/// A value that is given to several names and is none of several values.
+void report_unpacking(const Blame& blame, const Datum& value, Loc loc) {
+  constexpr std::string_view what = "the unpacked value";
+  if (blame.report_valueless(value, loc, what)) return;
+  auto builder = blame.report(diag::wrong_kind, loc, what, describe(value), "a tuple or a list");
+  if (!value.is_ir()) return;
+  builder.help("a tensor is one value, whose rows are x[0] and x[1]; max gives no indices, which are argmax of "
+               "tessera.nn");
+}
+
+}  // namespace
+
 void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope) {
   if (const auto* name = ast::as<ast::Name>(&target)) {
-    Datum named = value.is_poison() ? value : assigned(name->text, value, name->loc);
+    Datum named = value.is_poison() ? value : lowering_.assigned(name->text, value, name->loc);
     observe(name->text, name->loc, named);
     scope.set(name->text, std::move(named), name->loc);
     return;
@@ -178,12 +227,12 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
     if (!frames_.empty()) frames_.back().result = Datum::poison();
     bool part = target.kind == ast::NodeKind::Subscript;
     report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
-        .help("values do not change; make a new one and give it a name");
+        .help(help_for_change(blame_, target, scope));
     return;
   }
   ast::ExprList targets = tuple ? tuple->elements : list->elements;
   if (!value.is_poison() && !value.is_sequence()) {
-    report_wrong_kind(target.loc, "the unpacked value", value, "a tuple or a list");
+    report_unpacking(blame_, value, target.loc);
   } else if (value.is_sequence() && value.elements().size() != targets.size()) {
     report(diag::wrong_unpacking, target.loc, value.elements().size(), targets.size());
     // The names that lack are no errors of their own.
@@ -200,7 +249,9 @@ Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
     const ast::IfArm& arm = stmt.arms[i];
     Datum condition = evaluate(*arm.condition, scope);
     if (condition.is_ir() || condition.is(DatumKind::Object)) {
-      return branch(condition, stmt, i, scope);
+      if (std::optional<Flow> flow = lowering_.branch(condition, stmt, i, scope)) return *flow;
+      report(diag::wrong_kind, arm.condition->loc, "the condition", describe(condition), "a compile-time bool");
+      return skip_arms(stmt, scope);
     }
     // A rate that may be 0 is tested as in Python.
     if (condition.is(DatumKind::Float)) condition = Datum::boolean(condition.as_double() != 0);
@@ -215,7 +266,14 @@ Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
 Flow Evaluator::execute_for(const ast::For& stmt, Scope& scope) {
   Datum iterable = evaluate(*stmt.iterable, scope);
   if (iterable.is_poison()) return is_open() ? explore_for(stmt, scope) : skip(stmt.body, scope);
-  if (!iterable.is_sequence()) return for_each(iterable, stmt, scope);
+  if (!iterable.is_sequence()) {
+    if (std::optional<Flow> flow = lowering_.for_each(iterable, stmt, scope)) return *flow;
+    auto builder = report(diag::wrong_kind, stmt.iterable->loc, "the iterable of 'for'", describe(iterable),
+                          "a tuple, a list or a range");
+    bool counts = iterable.object_as<RuntimeRange>();
+    if (counts) builder.help("in a kernel tile.range(K, t.k) counts at run time, in steps of a tile");
+    return skip(stmt.body, scope);
+  }
   for (const Datum& element : iterable.elements()) {
     if (!count_step(stmt.loc)) return give_up();
     assign(*stmt.target, element, scope);
@@ -226,10 +284,10 @@ Flow Evaluator::execute_for(const ast::For& stmt, Scope& scope) {
 
 /// An iteration of an unrolled loop.
 Flow Evaluator::execute_iteration(ast::StmtList body, Scope& scope) {
-  Continuation iterations{{}, continuation_, true};
-  continuation_ = &iterations;
+  Continuation iterations{{}, frame().continuation, true};
+  frame().continuation = &iterations;
   Flow flow = execute(body, scope);
-  continuation_ = iterations.outer;
+  frame().continuation = iterations.outer;
   return flow;
 }
 
@@ -238,7 +296,11 @@ Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
     if (!count_step(stmt.loc)) return give_up();
     Datum condition = evaluate(*stmt.condition, scope);
     if (condition.is_ir() || condition.is(DatumKind::Object)) {
-      return while_loop(stmt, scope);
+      if (std::optional<Flow> flow = lowering_.while_loop(stmt, scope)) return *flow;
+      report(diag::unsupported_construct, stmt.condition->loc,
+             "a 'while' loop whose condition is computed at run time")
+          .help("the trip count of a loop in a kernel is known before it: for k in tile.range(K, t.k)");
+      return skip(stmt.body, scope);
     }
     std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
     if (!truth) return skip(stmt.body, scope);

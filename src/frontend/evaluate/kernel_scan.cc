@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/evaluate/links.h"
+#include "frontend/evaluate/session.h"
 #include "frontend/syntax/ast_walk.h"
 
 namespace tessera::frontend {
@@ -11,13 +13,6 @@ namespace {
 std::string_view name_of(const ast::Expr* expr) {
   const auto* name = ast::as<ast::Name>(expr);
   return name ? name->text : std::string_view();
-}
-
-/// "load" for a call of `tile.load`; empty for anything else.
-std::string_view tile_function(const ast::Call& call) {
-  const auto* callee = ast::as<ast::Attribute>(call.callee);
-  if (!callee || name_of(callee->object) != "tile") return {};
-  return callee->name.text;
 }
 
 const ast::Expr* argument(const ast::Call& call, std::string_view name, size_t position) {
@@ -31,24 +26,39 @@ const ast::Expr* argument(const ast::Call& call, std::string_view name, size_t p
 
 constexpr size_t keyword_only = size_t(-1);
 
+constexpr std::string_view tile_prefix = "tile.";
+
 class Scanner {
  public:
-  KernelScan scan(const ast::Def& def) {
-    for (const ast::Stmt* stmt : def.body) {
+  Scanner(const Session& session, const Function& kernel) : session_(session), kernel_(kernel) {}
+
+  KernelScan scan() {
+    for (const ast::Stmt* stmt : kernel_.def->body) {
       ast::walk(*stmt, [&](const ast::Node& node) { find_context(node); });
     }
-    for (const ast::Stmt* stmt : def.body) {
+    for (const ast::Stmt* stmt : kernel_.def->body) {
       ast::walk(*stmt, [&](const ast::Node& node) { find_uses(node); });
     }
     return std::move(scan_);
   }
 
  private:
+  /// "load" for a call of `tile.load`, by whatever name; empty for anything else.
+  std::string tile_function(const ast::Call& call) const {
+    std::string name = session_.links().language_name(*call.callee, kernel_);
+    return name.starts_with(tile_prefix) ? name.substr(tile_prefix.size()) : std::string();
+  }
+  bool is_of_tiles(const ast::Node& node) const {
+    if (node.kind != ast::NodeKind::Name && node.kind != ast::NodeKind::Attribute) return false;
+    std::string name = session_.links().language_name(static_cast<const ast::Expr&>(node), kernel_);
+    return name == "tile" || name.starts_with(tile_prefix);
+  }
+
   void find_context(const ast::Node& node) {
     if (const auto* call = ast::as<ast::Call>(&node)) {
       if (!scan_.context && tile_function(*call) == "context") scan_.context = call;
     }
-    if (const auto* name = ast::as<ast::Name>(&node)) scan_.uses_tiles |= name->text == "tile";
+    scan_.uses_tiles = scan_.uses_tiles || is_of_tiles(node);
     const auto* assign = ast::as<ast::Assign>(&node);
     const auto* call = assign ? ast::as<ast::Call>(assign->value) : nullptr;
     if (!call || tile_function(*call) != "context") return;
@@ -69,7 +79,7 @@ class Scanner {
     }
     const auto* call = ast::as<ast::Call>(&node);
     if (!call) return;
-    std::string_view function = tile_function(*call);
+    std::string function = tile_function(*call);
     if (function == "load") return find_load(*call);
     if (function == "store" && !argument(*call, "index", 2)) {
       scan_.whole_loads.insert(name_of(argument(*call, "x", 1)));
@@ -92,6 +102,8 @@ class Scanner {
     }
   }
 
+  const Session& session_;
+  const Function& kernel_;
   KernelScan scan_;
   std::set<std::string_view> variables_;
 };
@@ -102,16 +114,14 @@ const ast::Expr* KernelScan::extent(std::string_view axis) const {
   return context ? argument(*context, axis, keyword_only) : nullptr;
 }
 
-KernelScan scan_kernel(const ast::Def& def) {
-  return Scanner().scan(def);
-}
+KernelScan scan_kernel(const Session& session, const Function& kernel) { return Scanner(session, kernel).scan(); }
 
-std::vector<const ast::Call*> draws_by_call(const ast::Def& def) {
+std::vector<const ast::Call*> draws_by_call(const Session& session, const Function& kernel) {
   std::vector<const ast::Call*> draws;
-  for (const ast::Stmt* stmt : def.body) {
+  for (const ast::Stmt* stmt : kernel.def->body) {
     ast::walk(*stmt, [&](const ast::Node& node) {
       const auto* call = ast::as<ast::Call>(&node);
-      if (!call || name_of(call->callee) != "dropout_in_kernel") return;
+      if (!call || session.links().language_name(*call->callee, kernel) != "dropout_in_kernel") return;
       bool named = std::any_of(call->arguments.begin(), call->arguments.end(),
                                [](const ast::Argument& argument) { return argument.name.text == "seed"; });
       if (!named) draws.push_back(call);

@@ -10,6 +10,9 @@
 
 namespace tessera::frontend {
 
+class Session;
+struct Function;
+
 /// `tile.load(x, rows=t.m, cols=t.d)`: the last two dimensions of x are the axes m and d.
 struct TiedLoad {
   std::string_view parameter;
@@ -38,10 +41,10 @@ struct KernelScan {
   const ast::Expr* extent(std::string_view axis) const;
 };
 
-KernelScan scan_kernel(const ast::Def& def);
+KernelScan scan_kernel(const Session& session, const Function& kernel);
 
 /// Calls of `dropout_in_kernel` in a kernel that name no seed: they draw by that of the kernel's call.
-std::vector<const ast::Call*> draws_by_call(const ast::Def& def);
+std::vector<const ast::Call*> draws_by_call(const Session& session, const Function& kernel);
 /// The probability that such a call gives; null when it gives none.
 const ast::Expr* probability_of(const ast::Call& draw);
 

@@ -15,8 +15,8 @@ Datum kernel_member(Evaluator& evaluator, const Function& kernel, const ast::Ide
   return Datum::poison();
 }
 
-void report_without_result(Evaluator& evaluator, const Function& kernel) {
-  evaluator.report(diag::kernel_without_result, kernel.loc, kernel.name)
+void report_without_result(const Blame& blame, const Function& kernel) {
+  blame.report(diag::kernel_without_result, kernel.loc, kernel.name)
       .help("write '-> Tensor[…]' for what it returns, or 'out: Region[write] Tensor[…]' for what it stores to");
 }
 
@@ -33,10 +33,11 @@ Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& 
                      frontend::describe(schedule), "a schedule");
     return Datum::poison();
   }
-  size_t bytes = kernel_->schedules.size() * sizeof(kernel_->schedules[0]);
-  if (!evaluator.may_spend(kernel_->schedules.size(), loc, bytes)) return Datum::poison();
+  size_t count = kernel_->schedules.size() + 1, bytes = count * sizeof(kernel_->schedules[0]);
+  if (!evaluator.may_spend(count, loc, bytes)) return Datum::poison();
   spending().bytes += int64_t(bytes);
   Function* scheduled = evaluator.session().new_function();
+  scheduled->schedules.reserve(count);  // no more than is counted
   *scheduled = *kernel_;
   scheduled->schedules.emplace_back(schedule, arguments[0].loc);
   return Datum::function(scheduled);

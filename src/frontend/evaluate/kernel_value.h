@@ -10,13 +10,14 @@
 
 namespace tessera::frontend {
 
+class Blame;
 class Evaluator;
 
 /// The value of `kernel.name`.
 Datum kernel_member(Evaluator& evaluator, const Function& kernel, const ast::Identifier& name);
 
 /// Says that a kernel makes nothing: neither does its signature state a result, nor a region that it writes.
-void report_without_result(Evaluator& evaluator, const Function& kernel);
+void report_without_result(const Blame& blame, const Function& kernel);
 
 /// A member function of a kernel.
 class KernelMember : public Object {

@@ -39,19 +39,18 @@ std::string Mesh::describe() const {
   return fmt::format("a mesh of {} device{}", devices_.size(), devices_.size() == 1 ? "" : "s");
 }
 
-/// `gpu[1]` is a device, `gpu[0:4]` a list of four.
-Datum Evaluator::index_device(const Device& device, ast::ExprList indices, Scope& scope, Loc loc) {
+Datum index_device(Evaluator& evaluator, const Device& device, ast::ExprList indices, Scope& scope, Loc loc) {
   auto bound = [&](const ast::Expr* expr, std::string_view what) -> std::optional<int64_t> {
     if (!expr) return 0;
-    std::optional<int64_t> value = expect_int(evaluate(*expr, scope), expr->loc, what);
+    std::optional<int64_t> value = evaluator.expect_int(evaluator.evaluate(*expr, scope), expr->loc, what);
     if (!value || (*value >= 0 && *value < device_limit)) return value;
-    report(diag::index_out_of_range, expr->loc, *value,
-           fmt::format("the {} devices there may be", device_limit));
+    evaluator.report(diag::index_out_of_range, expr->loc, *value,
+                     fmt::format("the {} devices there may be", device_limit));
     return std::nullopt;
   };
   if (indices.size() != 1) {
-    report(diag::wrong_argument_count, loc, device.kind(), "1 index",
-           fmt::format("{} are", indices.size()));
+    evaluator.report(diag::wrong_argument_count, loc, device.kind(), "1 index",
+                     fmt::format("{} are", indices.size()));
     return Datum::poison();
   }
   const auto* slice = ast::as<ast::Slice>(indices[0]);
@@ -59,7 +58,7 @@ Datum Evaluator::index_device(const Device& device, ast::ExprList indices, Scope
   if (!first) return Datum::poison();
   if (!slice) return Datum::object(std::make_shared<Device>(device.kind(), *first));
   if (!slice->upper || slice->step) {
-    return unsupported(loc, "a range of devices without an end or with a step");
+    return evaluator.unsupported(loc, "a range of devices without an end or with a step");
   }
   std::optional<int64_t> last = bound(slice->upper, "the number of a device");
   if (!last) return Datum::poison();
@@ -70,106 +69,110 @@ Datum Evaluator::index_device(const Device& device, ast::ExprList indices, Scope
   return Datum::list(std::move(devices));
 }
 
-Datum Evaluator::make_device(const BoundArguments& arguments) {
+Datum make_device(Evaluator& evaluator, const BoundArguments& arguments) {
   if (const auto* device = arguments[0].object_as<Device>()) {
     return Datum::object(std::make_shared<OnDevice>(*device));
   }
-  report(diag::wrong_kind, arguments.locs[0], "the argument of 'device'", describe(arguments[0]),
-         "a device, such as cpu, gpu or gpu[0]");
+  evaluator.report(diag::wrong_kind, arguments.locs[0], "the argument of 'device'", describe(arguments[0]),
+                   "a device, such as cpu, gpu or gpu[0]");
   return Datum::poison();
 }
 
-Datum Evaluator::make_prefetch(const BoundArguments& arguments) {
+Datum make_prefetch(Evaluator& evaluator, const BoundArguments& arguments) {
   if (!arguments[0].is_ir() && !arguments[0].is(DatumKind::Object)) {
-    report(diag::wrong_kind, arguments.locs[0], "the prefetched value", describe(arguments[0]),
-           "a tensor or a state");
+    evaluator.report(diag::wrong_kind, arguments.locs[0], "the prefetched value", describe(arguments[0]),
+                     "a tensor or a state");
     return Datum::poison();
   }
   if (!is_one_of(arguments[1], memories)) {
-    report(diag::wrong_kind, arguments.locs[1], "'into'", to_text(arguments[1]),
-           alternatives(memories));
+    evaluator.report(diag::wrong_kind, arguments.locs[1], "'into'", to_text(arguments[1]),
+                     alternatives(memories));
     return Datum::poison();
   }
   if (!is_one_of(arguments[2], overlaps)) {
-    report(diag::wrong_kind, arguments.locs[2], "'overlap'", to_text(arguments[2]),
-           alternatives(overlaps));
+    evaluator.report(diag::wrong_kind, arguments.locs[2], "'overlap'", to_text(arguments[2]),
+                     alternatives(overlaps));
     return Datum::poison();
   }
   return Datum::object(
       std::make_shared<Prefetch>(arguments[0], arguments[1].as_string(), arguments[2].as_string()));
 }
 
-Datum Evaluator::make_mesh(const BoundArguments& arguments) {
+namespace {
+
+bool check_layout(Evaluator& evaluator, const Datum& layout, Loc loc) {
+  if (!layout.is(DatumKind::Dict)) {
+    evaluator.report(diag::wrong_kind, loc, "the layout of a mesh", describe(layout),
+                     "a dict such as {\"batch\": \"shard\"}");
+    return false;
+  }
+  for (const auto& [axis, how] : layout.entries().entries) {
+    if (is_one_of(how, layouts)) continue;
+    evaluator.report(diag::wrong_kind, loc, fmt::format("the layout of '{}'", axis), to_text(how),
+                     alternatives(layouts));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Datum make_mesh(Evaluator& evaluator, const BoundArguments& arguments) {
   std::vector<Device> devices;
   std::vector<Datum> given{arguments[0]};
   if (arguments[0].is_sequence()) given = arguments[0].elements();
   for (const Datum& each : given) {
     const auto* device = each.object_as<Device>();
     if (!device) {
-      report(diag::wrong_kind, arguments.locs[0], "a device of a mesh", describe(each),
-             "a device, such as cpu, gpu or gpu[0]");
+      evaluator.report(diag::wrong_kind, arguments.locs[0], "a device of a mesh", describe(each),
+                       "a device, such as cpu, gpu or gpu[0]");
       return Datum::poison();
     }
     devices.push_back(*device);
   }
   if (devices.empty()) {
-    report(diag::wrong_kind, arguments.locs[0], "the devices of a mesh", "an empty list",
-           "a list of one device or more");
+    evaluator.report(diag::wrong_kind, arguments.locs[0], "the devices of a mesh", "an empty list",
+                     "a list of one device or more");
     return Datum::poison();
   }
   Dictionary layout;
   if (!arguments[1].is_none()) {
-    if (!check_layout(arguments[1], arguments.locs[1])) return Datum::poison();
+    if (!check_layout(evaluator, arguments[1], arguments.locs[1])) return Datum::poison();
     layout = arguments[1].entries();
   }
   return Datum::object(std::make_shared<Mesh>(std::move(devices), std::move(layout)));
 }
 
-bool Evaluator::check_layout(const Datum& layout, Loc loc) {
-  if (!layout.is(DatumKind::Dict)) {
-    report(diag::wrong_kind, loc, "the layout of a mesh", describe(layout),
-           "a dict such as {\"batch\": \"shard\"}");
-    return false;
-  }
-  for (const auto& [axis, how] : layout.entries().entries) {
-    if (is_one_of(how, layouts)) continue;
-    report(diag::wrong_kind, loc, fmt::format("the layout of '{}'", axis), to_text(how),
-           alternatives(layouts));
-    return false;
-  }
-  return true;
-}
-
-Datum Evaluator::mesh_member(const Datum& mesh, const ast::Identifier& name) {
+Datum mesh_member(Evaluator& evaluator, const Datum& mesh, const ast::Identifier& name) {
   if (name.text == "shard") {
     return Datum::object(std::make_shared<MeshMember>(mesh, std::string(name.text)));
   }
   const auto& value = *mesh.object_as<Mesh>();
   if (name.text == "size") return Datum::integer(int64_t(value.devices().size()));
-  report(diag::unknown_member, name.loc, value.describe(), name.text)
+  evaluator.report(diag::unknown_member, name.loc, value.describe(), name.text)
       .help("a mesh has shard and size");
   return Datum::poison();
 }
 
-/// `mesh.shard(W["d_model"], …)`: the mesh, over which these axes are to be spread.
-Datum Evaluator::shard(const MeshMember& member, const std::vector<CallArgument>& arguments,
-                       Loc loc) {
+Datum MeshMember::call(Evaluator& evaluator, const std::vector<CallArgument>& arguments, Loc loc) const {
   if (arguments.empty()) {
-    report(diag::missing_argument, loc, "axis", "shard");
+    evaluator.report(diag::missing_argument, loc, "axis", "shard");
     return Datum::poison();
   }
   for (const CallArgument& argument : arguments) {
     if (argument.value.object_as<NamedAxis>() && argument.name.empty()) continue;
-    report(diag::wrong_kind, argument.loc, "the sharded value", describe(argument.value),
-           "an axis of a tensor, such as W[\"d_model\"]");
+    evaluator.report(diag::wrong_kind, argument.loc, "the sharded value", frontend::describe(argument.value),
+                     "an axis of a tensor, such as W[\"d_model\"]");
     return Datum::poison();
   }
-  return member.mesh();
+  return mesh_;
 }
 
+namespace {
+
 /// A program runs on one device of the targets that it is compiled for, whatever it asks for.
-void Evaluator::warn_of_placement(const Placement& placement, Loc loc) {
-  auto warn = [&](std::string_view what) { return report(diag::hint_no_effect, loc, what, "any target"); };
+void warn_of_placement(Evaluator& evaluator, const Placement& placement, Loc loc) {
+  auto warn = [&](std::string_view what) { return evaluator.report(diag::hint_no_effect, loc, what, "any target"); };
   switch (placement.kind()) {
     case Placement::Kind::Device:
       warn(static_cast<const OnDevice&>(placement).device().describe())
@@ -182,6 +185,15 @@ void Evaluator::warn_of_placement(const Placement& placement, Loc loc) {
       bool has_layout = !static_cast<const Mesh&>(placement).layout().entries.empty();
       warn(fmt::format("{}{}", placement.describe(), has_layout ? " with a layout" : ""));
   }
+}
+
+}  // namespace
+
+/// Says where what follows is computed.
+void Evaluator::set_device(std::string device) {
+  if (device == frame().device) return;
+  frame().device = std::move(device);
+  if (session_.observer()) session_.observer()->placed(frame().device);
 }
 
 bool Evaluator::enter_context(const Datum& context, Loc loc) {
@@ -202,15 +214,15 @@ bool Evaluator::enter_context(const Datum& context, Loc loc) {
     return false;
   }
   if (on) set_device(on->device().name());
-  warn_of_placement(*placement, loc);
-  enter(*placement, loc);
+  warn_of_placement(*this, *placement, loc);
+  lowering_.enter(*placement, loc);
   return true;
 }
 
 /// The block is run in the scope around it.
 Flow Evaluator::execute_with(const ast::With& stmt, Scope& scope) {
   bool good = true;
-  std::string device = device_;
+  std::string device = frame().device;
   for (const ast::WithItem& item : stmt.items) {
     Datum context = evaluate(*item.context, scope);
     good = enter_context(context, item.context->loc) && good;
@@ -223,7 +235,7 @@ Flow Evaluator::execute_with(const ast::With& stmt, Scope& scope) {
 
 /// Without a block it holds for what follows.
 Flow Evaluator::execute_on(const ast::On& stmt, Scope& scope) {
-  std::string device = device_;
+  std::string device = frame().device;
   bool good = enter_context(evaluate(*stmt.place, scope), stmt.place->loc);
   if (!stmt.has_body) return Flow::Next;
   Flow flow = good ? execute(stmt.body, scope) : skip(stmt.body, scope);

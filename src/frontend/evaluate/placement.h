@@ -11,12 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/syntax/ast.h"
+#include "frontend/values/builtins.h"
 #include "frontend/values/value.h"
 
 namespace tessera::frontend {
 
 class Evaluator;
-struct BoundArguments;
+class Scope;
 
 /// `cpu`, `gpu`, `gpu[1]`.
 class Device : public Object {
@@ -107,10 +109,20 @@ class MeshMember : public Object {
   const std::string& name() const { return name_; }
   std::string describe() const override { return "member '" + name_ + "' of a mesh"; }
   Measure measure() const override { return mesh_.measure(); }
+  /// `mesh.shard(W["d_model"], …)`: the mesh, over which these axes are to be spread.
+  Datum call(Evaluator& evaluator, const std::vector<CallArgument>& arguments, Loc loc) const;
 
  private:
   Datum mesh_;
   std::string name_;
 };
+
+// The values of source, each poison when an error was reported.
+/// `gpu[1]` is a device, `gpu[0:4]` a list of four.
+Datum index_device(Evaluator& evaluator, const Device& device, ast::ExprList indices, Scope& scope, Loc loc);
+Datum make_device(Evaluator& evaluator, const BoundArguments& arguments);
+Datum make_prefetch(Evaluator& evaluator, const BoundArguments& arguments);
+Datum make_mesh(Evaluator& evaluator, const BoundArguments& arguments);
+Datum mesh_member(Evaluator& evaluator, const Datum& mesh, const ast::Identifier& name);
 
 }  // namespace tessera::frontend

@@ -5,12 +5,15 @@
 #include <map>
 #include <set>
 
+#include "frontend/binding/import_place.h"
 #include "frontend/binding/words.h"
-#include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/kernel_scan.h"
+#include "frontend/evaluate/links.h"
 #include "frontend/evaluate/session.h"
+#include "frontend/fixes/foreign.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
-#include "frontend/values/foreign.h"
+#include "ir/schedule/schedule_keys.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -58,9 +61,9 @@ bool is_bare_tile(const ast::Expr* annotation) {
 /// A kernel that names no axes and says nothing about tiles, or takes and gives bare ones, is a
 /// function on whole tensors: how these are cut is left to the compiler. One of bare tiles is
 /// generic, so that only calls compile it.
-void find_whole_tensors(Function& function) {
+void find_whole_tensors(const Session& session, Function& function) {
   const ast::Def& def = *function.def;
-  KernelScan scan = scan_kernel(def);
+  KernelScan scan = scan_kernel(session, function);
   if (def.is_declaration() || scan.context) return;
   bool bare = std::any_of(def.parameters.begin(), def.parameters.end(), [](const ast::Parameter& parameter) {
     return is_bare_tile(parameter.annotation);
@@ -79,9 +82,21 @@ Loc path_loc(std::span<const ast::Identifier> path) {
   return loc;
 }
 
-bool is_docstring(const ast::Stmt& stmt) {
-  const auto* expression = ast::as<ast::ExprStmt>(&stmt);
-  return expression && expression->value->kind == ast::NodeKind::String;
+/// `@kernel(num_warps=4)`: options of a kernel are those of its schedule.
+void help_schedule(DiagnosticEngine::Builder& builder, const ast::Decorator& decorator,
+                   const SourceManager& sources) {
+  std::string keys;
+  for (const ast::Argument& argument : decorator.arguments) {
+    std::string_view here = keyword_here(argument.name.text);
+    std::string value = source_text(sources, argument.value->loc);
+    bool is_key = schedule::find_schedule_key(here.empty() ? argument.name.text : here) && !value.empty();
+    if (!is_key) {
+      builder.help("a schedule is given so: @kernel.schedule(Schedule(…))");
+      return;
+    }
+    keys += fmt::format("{}{}={}", keys.empty() ? "" : ", ", here.empty() ? argument.name.text : here, value);
+  }
+  builder.fix("a schedule is given so", decorator.loc, fmt::format("@kernel.schedule(Schedule({}))", keys));
 }
 
 }  // namespace
@@ -98,7 +113,7 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
     auto builder = report(diag::wrong_argument_count, decorator.loc, "@" + name, "no arguments",
                           given == 1 ? "1 is" : fmt::format("{} are", given));
     if (row.is_kernel()) {
-      builder.help("a schedule is given so: @kernel.schedule(Schedule(…))");
+      help_schedule(builder, decorator, sources());
     } else {
       builder.help(fmt::format("write '@{}' alone", name));
     }
@@ -155,7 +170,11 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
       if (names::means_kernel(name)) function->kind = FunctionKind::Kernel;
       continue;
     }
-    if (!check_decorator(def, decorator)) continue;
+    if (!check_decorator(def, decorator)) {
+      // Of two kinds, a kernel: it may be of whole tensors as well.
+      if (row->is_kernel()) function->kind = FunctionKind::Kernel;
+      continue;
+    }
     switch (row->meaning) {
       case DecoratorMeaning::Jit:
         function->kind = FunctionKind::Jit;
@@ -178,7 +197,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
         break;
     }
   }
-  if (function->kind == FunctionKind::Kernel) find_whole_tensors(*function);
+  if (function->kind == FunctionKind::Kernel) find_whole_tensors(*this, *function);
   if (function->of_tiles) warn_of_schedules(def);
   return function;
 }
@@ -275,59 +294,66 @@ void Session::enter_assignment(SourceModule& module, const ast::Assign& stmt) {
   }
 }
 
-void Session::define_namespace(SourceModule& module, const ast::ImportItem& item,
-                               SourceModule& target) {
-  Datum value = Datum::name_space(&target.as_namespace);
-  if (!item.alias.text.empty() || item.path.size() == 1) {
-    const ast::Identifier& name = item.alias.text.empty() ? item.path[0] : item.alias;
-    if (is_new_name(module, name)) module.scope->set(name.text, value, name.loc);
-    return;
-  }
-  // `import a.b` makes `a` a namespace in which `b` is found; a second such import adds to it.
-  for (size_t i = item.path.size() - 1; i > 0; --i) {
-    Namespace* outer = new_namespace();
-    outer->name = ast::dotted(item.path.subspan(0, i));
-    Binding* known = i == 1 ? module.scope->find(item.path[0].text) : nullptr;
-    if (known && known->value.is(DatumKind::Namespace)) {
-      outer->members = known->value.as_namespace().members;
+/// Loads what a file imports, so that its names can be followed before they are entered.
+void Session::load_imports(SourceModule& module) {
+  auto load = [&](std::span<const ast::Identifier> path) {
+    std::string dotted = ast::dotted(path);
+    links().add_import(module, dotted, load_import(dotted, path_loc(path), module));
+  };
+  for (const ast::Declaration& declaration : module.unit.declarations) {
+    if (const auto* import = ast::as<ast::Import>(declaration.stmt)) {
+      for (const ast::ImportItem& item : import->items) load(item.path);
+    } else if (const auto* from = ast::as<ast::FromImport>(declaration.stmt)) {
+      bool is_language = place_of(ast::dotted(from->path), module).kind == names::ModulePlace::Kind::Language;
+      if (!is_language) load(from->path);
     }
-    outer->members[std::string(item.path[i].text)] = value;
-    value = Datum::name_space(outer);
   }
-  module.scope->set(item.path[0].text, value, item.path[0].loc);
+}
+
+/// Whether an import may give its name a meaning; reports when it may not. Those of paths below one name add to it.
+bool Session::is_new_import(SourceModule& module, const ast::ImportItem& item) {
+  if (!item.alias.text.empty()) return is_new_name(module, item.alias);
+  const ast::Identifier& first = item.path[0];
+  std::set<std::string>& paths = import_paths_[module.file];
+  auto leads_below = [&](const std::string& path) { return path.substr(0, path.find('.')) == first.text; };
+  bool is_added = std::any_of(paths.begin(), paths.end(), leads_below);
+  bool is_again = item.path.size() == 1 && paths.contains(std::string(first.text));
+  const Binding* earlier = module.scope->find_here(first.text);
+  bool is_failed = earlier && earlier->value.is_poison() && !earlier->pending && !earlier->alias_scope;
+  if ((!is_added || is_again) && !is_failed && !is_new_name(module, first)) return false;
+  paths.insert(ast::dotted(item.path));
+  return true;
 }
 
 void Session::enter_import(SourceModule& module, const ast::Import& stmt) {
   for (const ast::ImportItem& item : stmt.items) {
-    SourceModule* target = load_import(ast::dotted(item.path), path_loc(item.path), module);
-    if (target) {
-      define_namespace(module, item, *target);
-    } else {
-      const ast::Identifier& name = item.alias.text.empty() ? item.path[0] : item.alias;
-      if (!module.scope->find(name.text)) module.scope->set(name.text, Datum::poison(), name.loc);
+    const ast::Identifier& name = item.alias.text.empty() ? item.path[0] : item.alias;
+    if (links().module(module, ast::dotted(item.path)).kind == names::Linked::Kind::Failed) {
+      if (!module.scope->find_here(name.text)) module.scope->set(name.text, Datum::poison(), name.loc);
+    } else if (is_new_import(module, item)) {
+      module.scope->set(name.text, links().find(links().name(module, name.text)).value(), name.loc);
     }
   }
 }
 
 void Session::enter_from_import(SourceModule& module, const ast::FromImport& stmt) {
   std::string path = ast::dotted(stmt.path);
-  bool builtin_ops = path == "tessera.ops" || path == "tessera";
-  SourceModule* target = builtin_ops ? nullptr : load_import(path, path_loc(stmt.path), module);
-  Scope* scope = builtin_ops ? prelude_ : target ? target->scope : nullptr;
+  names::Linked from = links().module(module, path);
   for (const ast::ImportedName& item : stmt.names) {
     const ast::Identifier& name = item.alias.text.empty() ? item.name : item.alias;
     if (!is_new_name(module, name)) continue;
-    if (scope && scope->find_here(item.name.text)) {
-      module.scope->set_alias(name.text, scope, item.name.text, name.loc);
+    names::Linked linked = links().member(from, item.name.text);
+    Links::Found found = links().find(linked);
+    if (found.binding) {
+      module.scope->set_alias(name.text, found.scope, Links::name_in_scope(linked), name.loc);
       continue;
     }
-    module.scope->set(name.text, Datum::poison(), name.loc);
-    if (!scope || (target && target->broken)) continue;
+    module.scope->set(name.text, found.value(), name.loc);
+    if (linked.kind != names::Linked::Kind::Unknown || links().is_broken(from)) continue;
     auto builder = report(diag::unknown_member, item.name.loc, fmt::format("module '{}'", path),
                           item.name.text);
-    std::vector<std::string> members;
-    for (const auto& [member, binding] : scope->names_here()) members.push_back(member);
-    suggest_member(builder, module, item, nearest_name(item.name.text, members));
+    names::NameSet members = links().members(from);
+    suggest_member(builder, module, item, nearest_name(item.name.text, {members.begin(), members.end()}));
   }
 }
 
@@ -354,42 +380,16 @@ void Session::suggest_member(DiagnosticEngine::Builder& builder, const SourceMod
   builder.fix(fmt::format("did you mean '{}'?", nearest), std::move(edits));
 }
 
-namespace {
-
-/// The line that a statement begins on, with its decorators and the comment above it.
-uint32_t first_line(const SourceManager& sources, const ast::Stmt& stmt) {
-  uint32_t line = stmt.loc.line;
-  if (const auto* def = ast::as<ast::Def>(&stmt)) {
-    for (const ast::Decorator& decorator : def->decorators) line = std::min(line, decorator.loc.line);
-  }
-  const SourceFile& file = sources.file(stmt.loc.file);
-  uint32_t above = line;
-  while (above > 1 && file.line(above - 1).starts_with('#')) --above;
-  return above > 1 ? above : line;  // what the file begins with is about the file
-}
-
-}  // namespace
-
 std::optional<Edit> Session::import_edit(FileId file, std::string_view path, std::string_view name) const {
   auto found = by_file_.find(file);
   if (found == by_file_.end()) return std::nullopt;
-  const ast::Stmt* first = nullptr;
-  bool is_import = false;
+  ImportPlace import(path);
   for (const ast::Declaration& declaration : found->second->unit.declarations) {
-    const ast::Stmt& stmt = *declaration.stmt;
-    if (stmt.loc.file != file || is_docstring(stmt)) continue;
-    const auto* import = ast::as<ast::FromImport>(&stmt);
-    if (import && !import->names.empty() && ast::dotted(import->path) == path) {
-      const ast::ImportedName& last = import->names.back();
-      return Edit{(last.alias.text.empty() ? last.name : last.alias).loc.behind(), fmt::format(", {}", name)};
-    }
-    bool imports = import || stmt.kind == ast::NodeKind::Import;
-    if (!first || (imports && !is_import)) first = &stmt;
-    is_import = is_import || imports;
+    auto owner = by_file_.find(declaration.stmt->loc.file);  // none: the text is that of an #include
+    if (owner != by_file_.end() && owner->second == found->second) import.visit(*declaration.stmt);
   }
-  if (!first) return std::nullopt;
-  uint32_t line = is_import ? first->loc.line : first_line(sources(), *first);
-  return Edit{{file, line, 1, 0}, fmt::format("from {} import {}\n{}", path, name, is_import ? "" : "\n")};
+  if (!import.statement()) return std::nullopt;
+  return Edit{import.place(sources()), import.text(name)};
 }
 
 }  // namespace tessera::frontend

@@ -2,22 +2,14 @@
 
 #include <map>
 
-#include "frontend/evaluate/evaluate.h"
+#include "frontend/binding/declared.h"
 #include "frontend/evaluate/session.h"
+#include "frontend/fixes/operand_text.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 
 namespace {
-
-/// The name that a statement of a module gives a meaning; empty when it gives none.
-ast::Identifier declared_name(const ast::Stmt& stmt) {
-  if (const auto* def = ast::as<ast::Def>(&stmt)) return def->name;
-  if (const auto* constant = ast::as<ast::Const>(&stmt)) return constant->name;
-  const auto* field = ast::as<ast::Assign>(&stmt);
-  const auto* name = field ? ast::as<ast::Name>(field->targets[0]) : nullptr;
-  return name ? ast::Identifier{name->text, name->loc} : ast::Identifier{};
-}
 
 /// `def __init__`; null for others.
 const ast::Def* constructor_of(const ast::Stmt& stmt) {
@@ -98,7 +90,7 @@ void Session::check_module(const ast::Module& stmt, Scope& scope) {
       continue;
     }
     if (is_quiet(*each) || !check_field(*each, scope)) continue;
-    ast::Identifier name = declared_name(*each);
+    ast::Identifier name = names::member_declared_by(*each);
     auto [it, fresh] = names.try_emplace(name.text, name.loc);
     if (!fresh && !name.text.empty()) {
       report(diag::duplicate_member, name.loc, name.text, stmt.name.text)

@@ -3,15 +3,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "frontend/binding/words.h"
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/links.h"
 #include "frontend/evaluate/placement.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/syntax/include_roots.h"
 #include "frontend/values/builtins.h"
 #include "frontend/values/embedded.h"
-#include "frontend/values/foreign.h"
 #include "frontend/values/tile_builtins.h"
 #include "support/diagnostic_rows.h"
 
@@ -21,22 +21,14 @@ namespace {
 
 constexpr size_t import_chain_limit = 100;
 
-/// The last part of "tessera.nn" as a path below stdlib/, or empty for a name that is not ours.
-std::string library_path(std::string_view dotted) {
-  constexpr std::string_view prefix = "tessera.";
-  if (!dotted.starts_with(prefix)) return {};
-  std::string path(dotted.substr(prefix.size()));
-  std::replace(path.begin(), path.end(), '.', '/');
-  return path + ".tsr";
-}
-
 /// Whether the system says no more than that a file is not there.
 bool is_absence(std::string_view reason) { return reason == std::strerror(ENOENT) || reason == std::strerror(ENOTDIR); }
 
 }  // namespace
 
 Session::Session(Context& context, DiagnosticEngine& diagnostics, SessionOptions options)
-    : context_(&context), diagnostics_(&diagnostics), options_(std::move(options)), budget_(options_.limits) {
+    : context_(&context), diagnostics_(&diagnostics), options_(std::move(options)), budget_(options_.limits),
+      links_(std::make_unique<Links>(*this)) {
   build_prelude();
 }
 
@@ -55,10 +47,6 @@ Function* Session::new_function() {
   return &functions_.emplace_back();
 }
 
-Namespace* Session::new_namespace() {
-  return &namespaces_.emplace_back();
-}
-
 const Signature& Session::signature(Evaluator& evaluator, const Function& function) {
   auto key = std::make_pair(function.def, function.scope);
   auto it = signatures_.find(key);
@@ -75,42 +63,23 @@ const Signature* Session::known_signature(const Function& function) const {
 
 void Session::build_prelude() {
   prelude_ = new_scope(nullptr, nullptr);
-  Namespace* ops = new_namespace();
-  ops->name = "ops";
-  for (const Builtin& builtin : common_builtins()) {
-    ops->members[builtin.name] = Datum::builtin(&builtin);
-  }
-  for (const names::AliasRow& alias : names::aliases()) {
-    ops->members[std::string(alias.text)] = ops->members[std::string(alias.function)];
-  }
-  for (const std::string& kind : names::words_of(names::WordKind::Device)) {
-    ops->members[kind] = Datum::object(std::make_shared<Device>(kind));
-  }
-  ops->members["INF"] = Datum::number(std::numeric_limits<double>::infinity());
-  ops->members["NAN"] = Datum::number(std::numeric_limits<double>::quiet_NaN());
-  for (std::string_view name : dtype_names()) {
-    ops->members[std::string(name)] = Datum::dtype(*dtype_by_name(name));
-  }
+  auto add = [&](std::string_view name, Datum value) { prelude_->set(name, std::move(value), Loc{}); };
+  for (std::string_view name : dtype_names()) add(name, Datum::dtype(*dtype_by_name(name)));
   // `int`, `float` and `bool` are dtypes and conversions; as names they are the conversions.
-  for (std::string_view name : {"int", "float", "bool"}) {
-    for (const Builtin& builtin : common_builtins()) {
-      if (builtin.name == name) ops->members[std::string(name)] = Datum::builtin(&builtin);
-    }
+  for (const Builtin& builtin : common_builtins()) add(builtin.name, Datum::builtin(&builtin));
+  for (const names::AliasRow& alias : names::aliases()) add(alias.text, prelude_->find_here(alias.function)->value);
+  for (const std::string& kind : names::words_of(names::WordKind::Device)) {
+    add(kind, Datum::object(std::make_shared<Device>(kind)));
   }
-  for (const auto& [name, value] : ops->members) prelude_->set(name, value, Loc{});
-  Namespace* tile = new_namespace();
-  tile->name = "tile";
-  for (const Builtin& builtin : tile_builtins()) {
-    tile->members[builtin.name] = Datum::builtin(&builtin);
+  add("INF", Datum::number(std::numeric_limits<double>::infinity()));
+  add("NAN", Datum::number(std::numeric_limits<double>::quiet_NaN()));
+  tile_scope_ = new_scope(nullptr, nullptr);
+  for (const Builtin& builtin : tile_builtins()) tile_scope_->set(builtin.name, Datum::builtin(&builtin), Loc{});
+  for (const std::string& space : names::words_of(names::WordKind::Namespace)) {
+    Namespace& made = namespaces_.emplace_back();
+    made = {space, {.kind = names::Linked::Kind::Language, .path = space}};
+    add(space, Datum::name_space(&made));
   }
-  prelude_->set("tile", Datum::name_space(tile), Loc{});
-  Namespace* tessera = new_namespace();
-  tessera->name = "tessera";
-  tessera->members = ops->members;
-  tessera->members["ops"] = Datum::name_space(ops);
-  tessera->members["tile"] = Datum::name_space(tile);
-  prelude_->set("ops", Datum::name_space(ops), Loc{});
-  prelude_->set("tessera", Datum::name_space(tessera), Loc{});
 }
 
 const names::FreeNames& Session::free_names(const ast::Node& definition) const {
@@ -146,25 +115,18 @@ SourceModule* Session::load_file(FileId file) {
 }
 
 SourceModule* Session::load_library(std::string_view dotted) {
-  std::string path = library_path(dotted);
-  if (path.empty()) return nullptr;
-  std::optional<std::string_view> text = embedded_file(path);
+  names::ModulePlace place = names::place_of_module(dotted, "", true, {});
+  std::optional<std::string_view> text;
+  if (!place.paths.empty()) text = embedded_file(place.paths[0]);
   if (!text) return nullptr;
-  std::string name = "stdlib/" + path;
+  std::string name = "stdlib/" + place.paths[0];
   FileId file = sources().find(name);
   if (file == 0) file = sources().add(name, std::string(*text));
   return load(std::string(dotted), file, true, Loc{});
 }
 
-FileId Session::find_import(std::string_view dotted, const SourceModule& importer, std::vector<Attempt>& failed) {
-  std::string relative(dotted);
-  std::replace(relative.begin(), relative.end(), '.', '/');
-  relative += ".tsr";
-  std::filesystem::path own(sources().file(importer.file).name());
-  std::vector<std::filesystem::path> folders = {own.parent_path()};
-  for (const std::string& path : options_.parse.include_paths) folders.emplace_back(path);
-  for (const std::filesystem::path& folder : folders) {
-    std::string path = (folder / relative).lexically_normal().string();
+FileId Session::find_import(std::span<const std::string> paths, std::vector<Attempt>& failed) {
+  for (const std::string& path : paths) {
     if (options_.files) {
       if (FileId file = options_.files->find(path)) return file;
       continue;
@@ -178,28 +140,40 @@ FileId Session::find_import(std::string_view dotted, const SourceModule& importe
   return 0;
 }
 
+names::ModulePlace Session::place_of(std::string_view dotted, const SourceModule& importer) const {
+  std::string_view own = sources().file(importer.file).name();
+  return names::place_of_module(dotted, own, importer.builtin, options_.parse.include_paths);
+}
+
 SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer) {
-  if (!library_path(dotted).empty() || importer.builtin) {
+  names::ModulePlace place = place_of(dotted, importer);
+  if (place.kind == names::ModulePlace::Kind::Language) {
+    report(diag::unknown_module, loc, dotted).help("its names need no import; 'from' gives them other names");
+    return nullptr;
+  }
+  if (place.kind == names::ModulePlace::Kind::Library) {
     if (SourceModule* library = load_library(dotted)) return library;
     std::string_view last = dotted.substr(dotted.rfind('.') + 1);
     report(diag::unknown_module, loc, dotted).suggest(sources(), loc, last, {"nn", "ops", "stdlib"});
     return nullptr;
   }
   std::vector<Attempt> failed;
-  FileId file = find_import(dotted, importer, failed);
+  FileId file = find_import(place.paths, failed);
   bool reads_disk = !options_.parse.read;
   if (file == 0 && reads_disk && !failed.empty()) {
     report(diag::cannot_read, loc, failed[0].path, failed[0].reason);
     return nullptr;
   }
   if (file == 0) {
-    std::string_view help = help_for_import(dotted);
+    std::string help = help_for_import(dotted);
+    // The first import of such packages stands for all of them.
+    if (!help.empty() && !is_first_use(loc.file, "import of packages")) return nullptr;
     if (help.empty()) help = "a module is a file 'name.tsr' beside the importing file or in a folder given with -I";
     auto builder = report(diag::unknown_module, loc, dotted);
     // The program's answer may be more specific than "no such file".
     for (const Attempt& each : failed) builder.note(Loc{}, fmt::format("tried '{}': {}", each.path, each.reason));
     std::string_view first = dotted.substr(0, dotted.find('.'));
-    if (first == dotted || !builder.suggest(sources(), loc, first, {"tessera"})) builder.help(std::string(help));
+    if (first == dotted || !builder.suggest(sources(), loc, first, {"tessera"})) builder.help(std::move(help));
     return nullptr;
   }
   return load(std::string(dotted), file, false, loc);
@@ -240,8 +214,6 @@ SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc imp
   module.file = file;
   module.builtin = builtin;
   module.scope = new_scope(prelude_, &module);
-  module.as_namespace.name = module.name;
-  module.as_namespace.module = &module;
   if (!loading_.empty() || builtin) module.key_prefix = module.name;
   module.loading = true;
   loading_.push_back({&module, import});
@@ -255,11 +227,16 @@ SourceModule* Session::load(std::string name, FileId file, bool builtin, Loc imp
 /// parsed stand for poison: what is wrong with them is said already.
 void Session::parse(SourceModule& module) {
   std::vector<std::string> broken;
-  if (!options_.files || !options_.files->declarations(module.file, module.unit, broken)) {
+  if (options_.files && options_.files->declarations(module.file, module.unit, broken)) {
+    // A tool may have a file for each declaration.
+    for (const ast::Declaration& each : module.unit.declarations) by_file_.emplace(each.stmt->loc.file, &module);
+  } else {
     size_t errors = diagnostics_->error_count();
     module.unit = parse_source(module.file, sources(), options_.parse, *diagnostics_);
     module.broken = diagnostics_->error_count() != errors;
   }
+  links_->add(module, broken);
+  load_imports(module);
   enter_names(module);
   for (const std::string& name : broken) {
     if (!module.scope->find_here(name)) module.scope->set(name, Datum::poison(), Loc{});

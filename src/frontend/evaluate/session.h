@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "frontend/binding/imports.h"
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/budget.h"
 #include "frontend/evaluate/parsed_files.h"
@@ -29,6 +30,8 @@
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
+
+class Links;
 
 /// A param: one that a file declares, or a field of an instance of a module.
 struct ParamDeclaration {
@@ -100,6 +103,9 @@ class Session {
   SourceModule* load_library(std::string_view dotted);
 
   Scope* prelude() const { return prelude_; }
+  /// Has the names of `tile`.
+  Scope* tile_scope() const { return tile_scope_; }
+  Links& links() const { return *links_; }
   Scope* new_scope(Scope* parent);
   Scope* new_scope(Scope* parent, const SourceModule* module);
   Function* new_function();
@@ -108,7 +114,6 @@ class Session {
   bool check_decorator(const ast::Def& def, const ast::Decorator& decorator);
   /// A method of the instance that has this scope; the same function each time.
   Function* method(const ast::Def& def, Scope& scope);
-  Namespace* new_namespace();
   /// Whether a name that nothing defines occurs for the first time in a file: more uses are no more
   /// errors.
   bool is_first_use(FileId file, std::string_view name) {
@@ -224,9 +229,12 @@ class Session {
   struct Attempt {
     std::string path, reason;
   };
-  FileId find_import(std::string_view dotted, const SourceModule& importer, std::vector<Attempt>& failed);
+  names::ModulePlace place_of(std::string_view dotted, const SourceModule& importer) const;
+  /// The first of the paths that there is a file for; 0 when there is none.
+  FileId find_import(std::span<const std::string> paths, std::vector<Attempt>& failed);
 
   // One kind of top-level statement each (resolve.cc).
+  void load_imports(SourceModule& module);
   void enter_names(SourceModule& module);
   void enter(SourceModule& module, const ast::Stmt& stmt);
   void enter_def(SourceModule& module, const ast::Def& def);
@@ -242,7 +250,7 @@ class Session {
   void enter_from_import(SourceModule& module, const ast::FromImport& stmt);
   void suggest_member(DiagnosticEngine::Builder& builder, const SourceModule& module, const ast::ImportedName& item,
                       const std::string& nearest);
-  void define_namespace(SourceModule& module, const ast::ImportItem& item, SourceModule& target);
+  bool is_new_import(SourceModule& module, const ast::ImportItem& item);
   bool is_new_name(SourceModule& module, const ast::Identifier& name);
 
   Context* context_;
@@ -250,15 +258,18 @@ class Session {
   SessionOptions options_;
   Budget budget_;
   Scope* prelude_ = nullptr;
+  Scope* tile_scope_ = nullptr;
   std::deque<std::unique_ptr<Scope>> scopes_;
   std::deque<Function> functions_;
-  std::deque<Namespace> namespaces_;
+  std::deque<Namespace> namespaces_;  ///< of the language
+  std::unique_ptr<Links> links_;
   std::deque<ParamDeclaration> params_;
   std::deque<ParamDeclaration> unlisted_params_;
   std::map<const ast::Module*, Datum> first_instances_;
   std::map<std::string_view, const ParamDeclaration*> params_by_key_;
   std::deque<std::unique_ptr<SourceModule>> modules_;
   std::map<FileId, SourceModule*> by_file_;
+  std::map<FileId, std::set<std::string>> import_paths_;  ///< `a.b` of `import a.b` that are entered
   std::vector<Loading> loading_;
   std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
   std::deque<Signature> failed_signatures_;  ///< whose errors are not said

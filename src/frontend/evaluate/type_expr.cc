@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "frontend/binding/words.h"
+#include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/evaluate/placement.h"
 #include "frontend/evaluate/session.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
 #include "support/diagnostic_rows.h"
@@ -157,7 +159,10 @@ TypePattern TypeReader::read(const ast::Expr& expr) {
     default:
       break;
   }
-  evaluator_.report(diag::not_a_type, expr.loc, "an expression").help("a type is written as in Tensor[B, D, f32]");
+  const auto* member = ast::as<ast::Attribute>(&expr);
+  std::string_view help = member ? help_for_tile(member->name.text) : std::string_view();
+  evaluator_.report(diag::not_a_type, expr.loc, "an expression")
+      .help(help.empty() ? "a type is written as in Tensor[B, D, f32]" : std::string(help));
   return poison(expr.loc);
 }
 
@@ -313,7 +318,7 @@ bool TypeReader::read_device(const ast::Expr& argument) {
   Datum device = evaluator_.evaluate(argument, scope_);
   if (device.is_poison()) return false;
   if (device.object_as<Device>()) return true;
-  evaluator_.report_wrong_kind(argument.loc, "the argument of '@device'", device,
+  evaluator_.blame().report_wrong_kind(argument.loc, "the argument of '@device'", device,
                                "a device, such as cpu, gpu or gpu[0]");
   return false;
 }
@@ -459,8 +464,11 @@ bool TypeReader::read_dtype(const ast::Expr& expr, TypePattern& pattern) {
   if (expr.kind == ast::NodeKind::ErrorExpr) return false;
   auto builder = evaluator_.report(diag::malformed_type, expr.loc, "the last part of this type is no dtype");
   const auto* member = ast::as<ast::Attribute>(&expr);
-  if (std::optional<DType> here = member ? dtype_by_name(member->name.text) : std::nullopt) {
-    builder.fix("dtypes stand alone", expr.loc, std::string(to_string(*here)));
+  const auto* string = ast::as<ast::String>(&expr);
+  std::string_view name = member ? member->name.text : string ? std::string_view(string->value) : "";
+  std::string here(dtype_here(name));
+  if (!here.empty()) {
+    builder.fix(string ? "a dtype has no quotes" : "dtypes stand alone", expr.loc, here);
   } else {
     builder.help("write dims first and the dtype last: Tensor[B, D, f32]");
   }
@@ -481,11 +489,16 @@ bool TypeReader::read_dtype_name(const ast::Name& name, TypePattern& pattern) {
       return true;
     }
     if (value && value->is_poison()) return false;
+    if (std::string_view here = dtype_here(name.text); !here.empty()) {
+      evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is no dtype", name.text))
+          .fix(fmt::format("the dtype is {}", here), name.loc, std::string(here));
+      return false;
+    }
   }
   bool known = signature_ && signature_->declares_dtype(name.text);
   bool sized = value && (value->is(DatumKind::Int) || value->is(DatumKind::Dim));
   if (!value && !known && !declares_) {
-    evaluator_.unknown_dtype(name);
+    report_unknown_dtype(evaluator_.blame(), name);
     return false;
   }
   if (sized || (!known && !declares_)) {
@@ -613,10 +626,10 @@ bool Signature::declares_dtype(std::string_view name) const {
 namespace {
 
 /// A kernel that draws without a seed has one more parameter, which its calls may leave out.
-void add_seed(const Function& function, Signature& signature) {
+void add_seed(const Session& session, const Function& function, Signature& signature) {
   static const ast::None nothing{{{ast::NodeKind::None, {}}}};
   if (function.kind != FunctionKind::Kernel) return;
-  std::vector<const ast::Call*> draws = draws_by_call(*function.def);
+  std::vector<const ast::Call*> draws = draws_by_call(session, function);
   if (draws.empty()) return;
   SignatureParameter seed;
   seed.name = std::string(seed_of_call);
@@ -652,7 +665,7 @@ Signature read_signature(Evaluator& evaluator, const Function& function) {
     }
     signature.parameters.push_back(std::move(read));
   }
-  add_seed(function, signature);
+  add_seed(evaluator.session(), function, signature);
   if (def.return_type) {
     TypeReader result(evaluator, scope, &signature, false);
     signature.result = result.read(*def.return_type);

@@ -9,6 +9,7 @@
 // `n: int` or `n: dim` is a dimension bound by its argument. A bare name in the dtype position that
 // is no dtype is a dtype parameter. Everything else is an expression over names declared elsewhere.
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 
 namespace tessera::frontend {
 
+class Blame;
 class Evaluator;
 class Scope;
 class Session;
@@ -114,6 +116,7 @@ struct BoundSymbol {
   Dim dim = nullptr;
   Loc loc;           ///< of the argument
   std::string what;  ///< "dimension 1 of 'x'"
+  std::string shape = "";  ///< of the argument: "[B, 64]"
 };
 
 /// The values of a signature's symbols at one call.
@@ -143,19 +146,27 @@ struct DimPlace {
   std::string what;  ///< "dimension 1 of 'x'"
   std::string from;  ///< the same of the tensor at `loc`, where it is another one
   Loc instance;      ///< where the module is made that has it as a param
+  std::string shape = "";  ///< that it is an extent of: "[B, 64]"; empty where that is not known
 };
 
 /// Reports a tensor whose size in bytes does not fit in 64 bits; false when it does not.
-bool check_size(Evaluator& evaluator, std::span<const Dim> dims, Loc loc);
+bool check_size(const Blame& blame, std::span<const Dim> dims, Loc loc);
 
-/// Says that two dimensions have to be equal and are not, or that nothing says so.
-DiagnosticEngine::Builder report_unequal(Evaluator& evaluator, Loc loc, const DimPlace& a,
-                                         const DimPlace& b);
+struct ShapeQuestion;
+
+/// Says that two dimensions have to be equal and are not, or that nothing says so. Of a question, what makes the
+/// shapes fit is offered before what makes the sizes equal.
+DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimPlace& a, const DimPlace& b,
+                                         const ShapeQuestion* question = nullptr);
 
 /// Matches the rank, the dtype parameter and the bare symbols of a Tensor, Tile or KTile pattern
 /// and binds what is unbound. `what` names the parameter. False when an error was reported.
 bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
-                  std::string_view parameter, Bindings& bindings);
+                  std::string_view parameter, Bindings& bindings,
+                  const std::function<ShapeQuestion()>& ask = nullptr);
+/// Whether tensors of these shapes fit the patterns, as far as symbols and numbers say.
+bool binds(std::span<const TypePattern* const> patterns, const std::vector<std::vector<Dim>>& shapes,
+           const Bindings& constants);
 /// After all parameters are bound and the symbols are defined in `scope`: checks the dimensions
 /// that are expressions.
 bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/format/builder.h"
+#include "frontend/syntax/brackets.h"
 
 namespace tessera::formatter {
 
@@ -238,12 +239,11 @@ const Node* Builder::value(bool is_list) {
 
 /// True if an assignment is still to come: what is read next is a target.
 bool Builder::is_target() const {
-  size_t depth = 0;
+  BracketDepth brackets;
   for (size_t i = at_; i < tokens_.size(); ++i) {
     TokenKind found = tokens_[i].kind;
-    if (is_opening(found)) ++depth;
-    if (is_closing(found) && depth > 0) --depth;
-    if (depth != 0) continue;
+    brackets.take(found);
+    if (brackets.is_inside()) continue;
     if (found == TokenKind::Lambda || found == TokenKind::Semicolon) return false;
     if (found == TokenKind::Assign || found == TokenKind::Colon || is_augmented(found)) return true;
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "frontend/syntax/brackets.h"
+
 namespace tessera::formatter {
 
 namespace {
@@ -78,18 +80,17 @@ SourceLine Cutter::next() {
     }
   }
   line.begin = line.end = at_;
-  size_t depth = 0;
+  BracketDepth brackets;
   bool code = false;
   size_t conditions = 0;
   for (; at_ < tokens_.size(); ++at_) {
     const RawToken& token = tokens_[at_];
     line_ += newlines_in(token);
     if (token.kind == TokenKind::Newline) {
-      line.is_open = depth > 0 && code && ends_branch(at_, conditions);
-      if (depth == 0 || !code || line.is_open) break;
+      line.is_open = brackets.is_inside() && code && ends_branch(at_, conditions);
+      if (!brackets.is_inside() || !code || line.is_open) break;
     }
-    if (is_opening(token.kind)) ++depth;
-    if (is_closing(token.kind) && depth > 0) --depth;
+    brackets.take(token.kind);
     code |= !is_trivia(token.kind);
     bool is_white = token.kind == TokenKind::Comment ? false : is_trivia(token.kind);
     if (!is_white) line.end = at_ + 1;

@@ -5,7 +5,7 @@
 //
 // All of it comes from the evaluation (observer.h), so that it holds for what was evaluated. A place
 // that was evaluated several times, in several calls of its function, has each different value once.
-// What a name means follows from the text alone, in any state that it is in: src/lsp/names.h.
+// What a name means follows from the text alone, in any state that it is in: frontend/binding/names.h.
 
 #include <cstdint>
 #include <string>

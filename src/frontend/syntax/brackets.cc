@@ -60,11 +60,22 @@ bool BracketTracker::accept_closing(const Token& token) {
   return false;
 }
 
+/// `for (int i = 0; i < n; i++)`: no bracket here holds a ';'.
+bool BracketTracker::refuse_count(const Token& token) {
+  bool is_count = token.kind == TokenKind::Semicolon && !open_.empty() && !spoilt_ && first_kind_ == TokenKind::For;
+  if (!is_count) return false;
+  diagnostics_.report(diag::expected_token, buffer_.loc(token), "'in'", "';'")
+      .help("a loop has a range: for i in range(4):");
+  spoilt_ = true;
+  return true;
+}
+
 /// `def f(x) {`: no operand is followed by a brace.
 bool BracketTracker::refuse_block(const Token& token) {
-  bool is_block = token.kind == TokenKind::Lbrace && open_.empty() && !spoilt_ && begins_compound(first_kind_) &&
+  bool is_block = token.kind == TokenKind::Lbrace && open_.empty() && begins_compound(first_kind_) &&
                   (ends_operand(last_kind_) || last_kind_ == TokenKind::Else);
   if (!is_block) return false;
+  if (spoilt_) return ++blocks_, true;
   Loc loc = buffer_.loc(token);
   Loc gap{loc.file, loc.line, last_.column + last_.length, 0};
   gap.length = last_.line == loc.line ? loc.column + loc.length - gap.column : loc.length;
@@ -87,14 +98,16 @@ void BracketTracker::follow_layout(const Token& token, Loc loc) {
 
 /// Notes what can stand in no bracket that is open, or not in the innermost: those were to close before it.
 void BracketTracker::find_end(const Token& token) {
+  ended_ = std::min(ended_, open_.size());
   if (open_.empty()) return;
   bool is_operand_left = ends_operand(last_kind_);
   bool is_statement = token.kind == TokenKind::Return || token.kind == TokenKind::Pass;
   bool is_block = is_head_ && is_statement && last_kind_ == TokenKind::Colon;
   bool is_clause = token.kind == TokenKind::Name && first_kind_ == TokenKind::Def && is_operand_left;
   bool ends_all = token.kind == TokenKind::Arrow || is_block || (is_clause && buffer_.text(token) == "where");
-  for (Open& open : open_) {
-    if (ends_all && !open.end.known()) open.end = is_block ? before_last_ : last_.behind();
+  for (; ends_all && ended_ < open_.size(); ++ended_) {
+    Open& open = open_[ended_];
+    if (!open.end.known()) open.end = is_block ? before_last_ : last_.behind();
   }
   Open& inner = open_.back();
   if (token.kind == TokenKind::If) ++inner.conditions;
@@ -114,7 +127,7 @@ bool BracketTracker::accept(const Token& token) {
   }
   follow_layout(token, loc);
   if (!open_.empty() && open_.back().content == 0) open_.back().content = loc.column;
-  if (refuse_block(token)) return false;
+  if (refuse_block(token) || refuse_count(token)) return false;
   find_end(token);
   before_last_ = last_.behind();
   last_ = loc;

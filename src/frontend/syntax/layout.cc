@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "frontend/syntax/brackets.h"
 #include "frontend/syntax/utf8.h"
 #include "support/diagnostic_rows.h"
 
@@ -69,13 +70,12 @@ LineEnd line_end(const Token* begin, const Token* end) {
   if (compound && colon_last) return LineEnd::AwaitsBlock;
   bool broken = colon_last;
   bool block_here = false;
-  size_t depth = 0;
+  BracketDepth brackets;
   size_t lambdas = 0;
   for (const Token* at = begin; at != end; ++at) {
     broken |= at->kind == TokenKind::Error;
-    if (is_opening(at->kind)) ++depth;
-    if (is_closing(at->kind) && depth > 0) --depth;
-    if (depth != 0) continue;
+    brackets.take(at->kind);
+    if (brackets.is_inside()) continue;
     if (at->kind == TokenKind::Lambda) ++lambdas;
     if (at->kind != TokenKind::Colon) continue;
     if (lambdas != 0) {

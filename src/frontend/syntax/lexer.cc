@@ -8,6 +8,7 @@
 #include "frontend/syntax/utf8.h"
 #include "support/diagnostic_rows.h"
 #include "support/file_kind.h"
+#include "support/other_language.h"
 #include "support/render/columns.h"
 
 namespace tessera {
@@ -113,6 +114,7 @@ void TokenChecker::unknown(const RawToken& token) {
   constexpr std::pair<std::string_view, std::string_view> signs[] = {
       {"\u2212", "-"}, {"\u2013", "-"}, {"\u00D7", "*"},  {"\u00B7", "*"},  {"\u00F7", "/"},
       {"\u2264", "<="}, {"\u2265", ">="}, {"\u2260", "!="}, {"\u2192", "->"}};
+  if (character == "?") report.help("a choice is 'a if c else b', and element by element where(c, a, b)");
   for (const auto& [sign, ours] : signs) {
     if (sign == character) report.fix(fmt::format("write '{}'", ours), loc(token.offset, length), std::string(ours));
   }
@@ -231,6 +233,12 @@ LexedFile lex_file(FileId file, const SourceManager& sources, DiagnosticEngine& 
   }
   if (std::string_view kind = foreign_kind(text); !kind.empty()) {
     diagnostics.report(diag::not_source, Loc{file, 0, 0, 0}, source.name(), kind);
+    lexed.tokens.push_back({TokenKind::Unknown, TokenRole::Inactive, 0, uint32_t(text.size())});
+    return lexed;
+  }
+  if (std::optional<OtherLanguage> other = find_other_language(text)) {
+    diagnostics.report(diag::not_source, source.locate(file, other->offset, other->length), source.name(), other->name)
+        .help(fmt::format("{} says how the same is written here", other->page));
     lexed.tokens.push_back({TokenKind::Unknown, TokenRole::Inactive, 0, uint32_t(text.size())});
     return lexed;
   }

@@ -1,4 +1,5 @@
 #include "frontend/syntax/lines.h"
+#include "frontend/syntax/brackets.h"
 #include "support/diagnostic_rows.h"
 
 #include <map>
@@ -51,12 +52,12 @@ class Promoter {
   bool refuse_try(size_t i);
   void foreign_start(size_t i);
   void mend_keyword(size_t i);
-  void closing(size_t i);
+  void region(size_t open, size_t i);
 
   TokenBuffer& buffer_;
   std::vector<Token>& tokens_;
   DiagnosticEngine* diagnostics_;
-  std::vector<size_t> open_;
+  OpenBrackets<size_t> brackets_;  ///< with their indices
   bool at_start_ = true;
   bool header_ = false;  ///< a def or module line
   bool tries_ = false;
@@ -117,6 +118,7 @@ void Promoter::foreign_start(size_t i) {
 /// `retrun x`: two operands beside each other begin no line, so that the first is a misspelt keyword where one is near.
 void Promoter::mend_keyword(size_t i) {
   if (!diagnostics_ || kind(i) != TokenKind::Name || tokens_[i].expansion != 0) return;
+  if (!help_for_statement(buffer_.text(tokens_[i])).empty()) return;
   static const std::map<std::string, TokenKind> keywords = {
       {"const", TokenKind::Const},   {"dim", TokenKind::Dim},       {"param", TokenKind::Param},
       {"module", TokenKind::Module}, {"def", TokenKind::Def},       {"import", TokenKind::Import},
@@ -159,10 +161,8 @@ void Promoter::statement_start(size_t i) {
   header_ = kind(i) == TokenKind::Def || kind(i) == TokenKind::Module;
 }
 
-void Promoter::closing(size_t i) {
-  if (open_.empty()) return;
-  size_t open = open_.back();
-  open_.pop_back();
+/// `Region[…] Tensor`: the brackets from `open` to `i` may be those of privileges.
+void Promoter::region(size_t open, size_t i) {
   bool may_be = tokens_[i].kind == TokenKind::Rbracket && open > 0 && kind(open - 1) == TokenKind::Name &&
                 kind(i + 1) == TokenKind::Name;
   if (!may_be) return;
@@ -185,16 +185,17 @@ void Promoter::step(size_t i) {
   if (at_start_) statement_start(i);
   at_start_ = false;
   TokenKind now = tokens_[i].kind;
-  if (is_opening(now)) {
-    open_.push_back(i);
-  } else if (is_closing(now)) {
-    closing(i);
+  BracketStep step = brackets_.take(now);
+  if (step == BracketStep::Opens) {
+    brackets_.innermost() = i;
+  } else if (step == BracketStep::Closes) {
+    region(brackets_.closed(), i);
   } else if (now == TokenKind::Newline) {
-    open_.clear();
+    brackets_.clear();
     at_start_ = true;
-  } else if (now == TokenKind::Semicolon && open_.empty()) {
+  } else if (now == TokenKind::Semicolon && !brackets_.is_inside()) {
     at_start_ = true;
-  } else if (now == TokenKind::Name && header_ && open_.empty() && i > 0 &&
+  } else if (now == TokenKind::Name && header_ && !brackets_.is_inside() && i > 0 &&
              ends_operand(tokens_[i - 1].kind) && buffer_.text(tokens_[i]) == "where") {
     tokens_[i].kind = TokenKind::Where;
     header_ = false;
@@ -223,25 +224,19 @@ class ChainCounter {
     ++(level_.*counter);
     return level_.total() > max_chain ? name : nullptr;
   }
-  const char* bracket(TokenKind kind, bool after_operand);
+  const char* open(bool after_operand);
   void separator(TokenKind kind);
 
   Level level_;
-  std::vector<Level> outer_;
+  OpenBrackets<Level> outer_;
   TokenKind before_ = TokenKind::Newline;
 };
 
-const char* ChainCounter::bracket(TokenKind kind, bool after_operand) {
-  if (is_closing(kind)) {
-    if (!outer_.empty()) {
-      level_ = outer_.back();
-      outer_.pop_back();
-    }
-    return nullptr;
-  }
+/// A bracket opens, and with it a level.
+const char* ChainCounter::open(bool after_operand) {
   const char* found =
       after_operand ? link(&Level::postfix, "calls, subscripts and attributes") : nullptr;
-  outer_.push_back(level_);
+  outer_.innermost() = level_;
   level_ = Level{.outer = level_.total()};
   return found;
 }
@@ -285,7 +280,9 @@ const char* ChainCounter::step(TokenKind kind) {
       break;
     default: break;
   }
-  if (is_opening(kind) || is_closing(kind)) return bracket(kind, after_operand);
+  BracketStep step = outer_.take(kind);
+  if (step == BracketStep::Opens) return open(after_operand);
+  if (step == BracketStep::Closes) level_ = outer_.closed();
   if (!ends_operand(kind)) level_.prefix = level_.postfix = 0;
   return nullptr;
 }
@@ -295,6 +292,27 @@ const char* ChainCounter::step(TokenKind kind) {
 std::string_view keyword_for(std::string_view foreign) {
   if (foreign == "class" || foreign == "struct") return "module";
   if (foreign == "func" || foreign == "function" || foreign == "fn") return "def";
+  return {};
+}
+
+std::string_view help_for_statement(std::string_view word) {
+  constexpr std::string_view loops =
+      "a loop ends with its range or its condition; where(condition, a, b) keeps a value";
+  constexpr std::string_view whole = "nothing fails in the middle of a program; conditions on sizes are stated in the "
+                                     "signature: where S % 64 == 0";
+  constexpr std::string_view once = "a function returns all of its values at once: return (a, b)";
+  constexpr std::pair<std::string_view, std::string_view> absent[] = {
+      {"assert", "conditions on sizes are stated in the signature: where S % 64 == 0; for those on values, "
+                 "where(condition, x, 0.0) chooses elements"},
+      {"raise", whole}, {"except", whole}, {"try", whole}, {"yield", once}, {"await", once}, {"async", once},
+      {"del", "values need no end: leave it out"},
+      {"global", "a function reads the names of its file without a declaration: leave it out"},
+      {"nonlocal", "a function reads the names around it without a declaration: leave it out"},
+      {"break", loops}, {"continue", loops},
+      {"match", "values that are known while compiling are compared by 'if'; where(condition, a, b) chooses elements"}};
+  for (const auto& [name, help] : absent) {
+    if (name == word) return help;
+  }
   return {};
 }
 

@@ -23,6 +23,8 @@ void promote_keywords(TokenBuffer& buffer, DiagnosticEngine* diagnostics = nullp
 
 /// The keyword for a word that other languages have, `def` or `module`; empty when there is none.
 std::string_view keyword_for(std::string_view foreign);
+/// What stands here for a word of Python that begins a statement; empty for any other word.
+std::string_view help_for_statement(std::string_view word);
 
 /// Reports chains above the limit; the rest of such a line becomes one Error token.
 void limit_chains(TokenBuffer& buffer, DiagnosticEngine& diagnostics);

@@ -11,6 +11,7 @@
 #include "frontend/syntax/antlr/ast_builder.h"
 #include "frontend/syntax/antlr/error_strategy.h"
 #include "frontend/syntax/antlr/token_view.h"
+#include "frontend/syntax/brackets.h"
 #include "frontend/syntax/layout.h"
 #include "frontend/syntax/lines.h"
 #include "frontend/syntax/parse_part.h"
@@ -69,12 +70,11 @@ size_t Splitter::end_of_block(size_t at) const {
 
 size_t Splitter::end_of(size_t begin) {
   if (begins_simple(kind(begin))) {
-    size_t depth = 0;
+    BracketDepth brackets;
     for (size_t at = begin; kind(at) != TokenKind::Newline; ++at) {
       if (kind(at) == TokenKind::EndOfFile) return at;
-      if (is_opening(kind(at))) ++depth;
-      if (is_closing(kind(at)) && depth > 0) --depth;
-      bool splits = kind(at) == TokenKind::Semicolon && depth == 0 && at > begin &&
+      brackets.take(kind(at));
+      bool splits = kind(at) == TokenKind::Semicolon && !brackets.is_inside() && at > begin &&
                     kind(at - 1) != TokenKind::Semicolon && kind(at + 1) != TokenKind::Newline &&
                     kind(at + 1) != TokenKind::Semicolon;
       if (!splits) continue;

@@ -141,7 +141,7 @@ bool Preprocessor::is_decorator(const Reading& reading, size_t at) {
 /// Whether lines that are indented more follow a line that ends in a comma, and close a bracket which that was to open.
 bool Preprocessor::goes_on(const Reading& reading, size_t newline) {
   const std::vector<RawToken>& tokens = raw(reading);
-  size_t depth = 0;
+  BracketDepth brackets;
   bool is_first = true;
   for (size_t at = newline; at < tokens.size(); ++at) {
     TokenKind kind = tokens[at].kind;
@@ -149,9 +149,7 @@ bool Preprocessor::goes_on(const Reading& reading, size_t newline) {
     if (is_trivia(kind)) continue;
     if (is_first && indentation_before(reading, at) <= line_indentation_) return false;
     is_first = false;
-    if (is_closing(kind) && depth == 0) return true;
-    depth += is_opening(kind);
-    depth -= is_closing(kind);
+    if (brackets.take(kind) == BracketStep::Unopened) return true;
   }
   return false;
 }
@@ -178,13 +176,12 @@ constexpr size_t far_below = 10'000;
 /// Whether the innermost bracket is closed behind the token, before a statement begins.
 bool Preprocessor::closes_bracket(const Reading& reading, size_t at) {
   const std::vector<RawToken>& tokens = raw(reading);
-  size_t depth = 0, end = std::min(tokens.size(), at + far_below);
+  size_t end = std::min(tokens.size(), at + far_below);
+  BracketDepth brackets;
   for (bool is_first = true; at < end; ++at) {
     TokenKind kind = tokens[at].kind;
     if (is_first && brackets_->gives_up_at(kind, TokenKind::Newline, true)) return false;
-    if (is_closing(kind) && depth == 0) return true;
-    depth += is_opening(kind);
-    depth -= is_closing(kind);
+    if (brackets.take(kind) == BracketStep::Unopened) return true;
     if (kind != TokenKind::Space) is_first = kind == TokenKind::Newline;
   }
   return false;

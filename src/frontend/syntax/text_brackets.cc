@@ -4,6 +4,23 @@
 
 namespace tessera {
 
+namespace {
+
+/// The kind of the token that a byte is where it is a bracket.
+TokenKind kind_of(char c) {
+  switch (c) {
+    case '(': return TokenKind::Lparen;
+    case '[': return TokenKind::Lbracket;
+    case '{': return TokenKind::Lbrace;
+    case ')': return TokenKind::Rparen;
+    case ']': return TokenKind::Rbracket;
+    case '}': return TokenKind::Rbrace;
+    default: return TokenKind::Unknown;
+  }
+}
+
+}  // namespace
+
 size_t TextBrackets::skip_long(std::string_view line, size_t at) {
   while (at < line.size()) {
     if (line[at] == '\\') {
@@ -41,9 +58,8 @@ void TextBrackets::read(std::string_view line, const Visit& visit) {
       at = skip_string(line, at);
       continue;
     }
-    if (c == '(' || c == '[' || c == '{') ++depth_;
-    if ((c == ')' || c == ']' || c == '}') && depth_ > 0) --depth_;
-    if (visit && !visit(at, depth_)) return;
+    depth_.take(kind_of(c));
+    if (visit && !visit(at, depth_.depth())) return;
     continued_ = c == '\\' && at + 1 == line.size();
     ++at;
   }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <string_view>
 
+#include "frontend/syntax/brackets.h"
+
 namespace tessera {
 
 /// Follows them from line to line.
@@ -17,11 +19,11 @@ class TextBrackets {
   /// Takes the next line, without its end.
   void read(std::string_view line, const Visit& visit = {});
   /// The next line goes on with this one.
-  bool inside() const { return depth_ > 0 || !quote_.empty() || continued_; }
+  bool inside() const { return depth_.is_inside() || !quote_.empty() || continued_; }
   bool in_string() const { return !quote_.empty(); }
   /// Takes open brackets as closed.
   void forget() {
-    depth_ = 0;
+    depth_.clear();
     continued_ = false;
   }
 
@@ -29,7 +31,7 @@ class TextBrackets {
   size_t skip_string(std::string_view line, size_t at);
   size_t skip_long(std::string_view line, size_t at);
 
-  size_t depth_ = 0;
+  BracketDepth depth_;
   bool continued_ = false;
   std::string_view quote_;  ///< of the long string that goes on
 };

@@ -73,6 +73,9 @@ std::span<const Builtin> common_builtins() {
     std::vector<Builtin> rows;
 #define BUILTIN(Id, name, signature) \
   rows.push_back(make_builtin("ops", uint16_t(BuiltinId::Id), name, signature));
+#define BUILTIN_ON_TILES(Id, name, signature) \
+  BUILTIN(Id, name, signature)                \
+  rows.back().on_tiles = true;
 #define ELEMENTWISE_BUILTIN(Id, written) \
   rows.push_back(make_builtin("ops", uint16_t(BuiltinId::Id), written, ElementwiseKind::Id));
 #include "frontend/values/builtins.def"

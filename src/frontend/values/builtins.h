@@ -1,7 +1,7 @@
 #pragma once
-// The functions that are built into the language: one row of a table each, with its parameters. A
-// table is an X-macro file: BUILTIN(Id, "name", "signature"); ELEMENTWISE_BUILTIN(Id, "name(signature)")
-// for those that act on single elements and mean the ElementwiseKind of the same Id.
+// The functions that are built into the language: one row of a table each, with its parameters. A table is an X-macro
+// file: BUILTIN(Id, "name", "signature"), or BUILTIN_ON_TILES; ELEMENTWISE_BUILTIN(Id, "name(signature)") for those
+// that act on single elements and mean the ElementwiseKind of the same Id.
 
 #include <optional>
 #include <span>
@@ -36,6 +36,7 @@ struct Builtin {
   uint16_t id = 0;         ///< position in its table
   std::vector<BuiltinParameter> parameters;
   ElementwiseKind elementwise = ElementwiseKind::None;
+  bool on_tiles = false;  ///< of the common table: it acts on tiles as on tensors, as elementwise functions do
 };
 
 /// Ids of the common table ("ops").

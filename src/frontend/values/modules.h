@@ -78,14 +78,17 @@ class ModuleApplication : public Object {
 /// A module with its params.
 class ModuleInstance : public Object {
  public:
-  ModuleInstance(const ModuleApplication& application, Scope* scope)
+  ModuleInstance(const ModuleApplication& application, Scope* scope, std::string path)
       : module_(application.module()),
         name_(application.name()),
+        path_(std::move(path)),
         scope_(scope),
         depth_(application.measure().depth) {}
   const ModuleReference& module() const { return module_; }
   /// The value of `name=`.
   const std::string& name() const { return name_; }
+  /// What the keys of its params begin with, "blocks.3"; may be empty.
+  const std::string& path() const { return path_; }
   /// In which methods are run: it has the module's parameters, its constants and `self`.
   Scope* scope() const { return scope_; }
   /// A parameter, constant or field; null when there is none of that name.
@@ -100,6 +103,7 @@ class ModuleInstance : public Object {
  private:
   ModuleReference module_;
   std::string name_;
+  std::string path_;
   Scope* scope_;
   uint32_t depth_;
   std::map<std::string, Datum, std::less<>> members_;

@@ -158,6 +158,61 @@ Datum::Shared<T>::Shared(T made)
   spending().steps += size_of(content) / bytes_of_step;
 }
 
+Datum::Datum() : storage_(Poison{}) {}
+Datum::Datum(const Datum& other) = default;
+Datum::Datum(Datum&& other) noexcept = default;
+Datum& Datum::operator=(const Datum& other) = default;
+Datum& Datum::operator=(Datum&& other) noexcept = default;
+Datum::~Datum() = default;
+
+Datum Datum::none() {
+  return Datum(NoneValue{});
+}
+
+Datum Datum::no_result(const Function* of) {
+  return Datum(NoneValue{of});
+}
+
+Datum Datum::boolean(bool value) {
+  return Datum(value);
+}
+
+Datum Datum::integer(int64_t value) {
+  return Datum(value);
+}
+
+Datum Datum::number(double value) {
+  return Datum(value);
+}
+
+Datum Datum::dtype(DType value, Policies policies) {
+  return Datum(DTypeValue{value, policies});
+}
+
+Datum Datum::function(const Function* value) {
+  return Datum(value);
+}
+
+Datum Datum::builtin(const Builtin* value) {
+  return Datum(value);
+}
+
+Datum Datum::name_space(const Namespace* value) {
+  return Datum(value);
+}
+
+Datum Datum::type(Type value) {
+  return Datum(TypeReference{value});
+}
+
+Datum Datum::object(std::shared_ptr<const Object> value) {
+  return Datum(std::move(value));
+}
+
+Datum Datum::ir(IrValue value) {
+  return Datum(std::move(value));
+}
+
 Datum Datum::string(std::string value) {
   return Datum(std::make_shared<const Shared<std::string>>(std::move(value)));
 }

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "frontend/binding/linker.h"
 #include "ir/core/type.h"
 #include "support/source.h"
 #include "support/spending.h"
@@ -35,7 +36,7 @@ class Datum;
 
 struct Poison {};
 struct NoneValue {
-  friend bool operator==(NoneValue, NoneValue) = default;
+  const Function* lacks_result_of = nullptr;
 };
 
 /// A tensor, tile or scalar of the IR. Its bits are in the dtype of value->type() (the *compute*
@@ -69,11 +70,10 @@ struct Dictionary {
   const Datum* get(std::string_view key) const;
 };
 
-/// Members by name: `tessera`, `ops`, `tile`, an imported file.
+/// What has members by name: `tessera`, `ops`, `tile`, an imported file, a folder of such files.
 struct Namespace {
   std::string name;
-  const SourceModule* module = nullptr;               ///< a file, else
-  std::map<std::string, Datum, std::less<>> members;  ///< a built-in one
+  names::Linked linked;
 };
 
 /// Something only one evaluator knows (a tile context, a module instance). Subclasses live beside
@@ -125,16 +125,22 @@ std::string_view describe(DatumKind kind);
 /// A compile-time value or a handle on IR. Cheap to copy; immutable but for being assigned.
 class Datum {
  public:
-  Datum() : storage_(Poison{}) {}
+  // None of these is inline: to make, copy and destroy one of so many alternatives is much to compile in every source.
+  Datum();
+  Datum(const Datum& other);
+  Datum(Datum&& other) noexcept;
+  Datum& operator=(const Datum& other);
+  Datum& operator=(Datum&& other) noexcept;
+  ~Datum();
   static Datum poison() { return Datum(); }
-  static Datum none() { return Datum(NoneValue{}); }
-  static Datum boolean(bool value) { return Datum(value); }
-  static Datum integer(int64_t value) { return Datum(value); }
-  static Datum number(double value) { return Datum(value); }
+  static Datum none();
+  /// The None of a function that ended without a value.
+  static Datum no_result(const Function* of);
+  static Datum boolean(bool value);
+  static Datum integer(int64_t value);
+  static Datum number(double value);
   static Datum string(std::string value);
-  static Datum dtype(DType value, Policies policies = {}) {
-    return Datum(DTypeValue{value, policies});
-  }
+  static Datum dtype(DType value, Policies policies = {});
   /// A dimension; a constant one becomes an Int, one that overflowed is poison.
   static Datum dim(Dim value);
   /// The same number, as the extent of a tile along an axis of a kernel.
@@ -143,12 +149,12 @@ class Datum {
   static Datum list(std::vector<Datum> elements);
   static Datum dict(Dictionary entries);
   static Datum schedule(Dictionary attributes);
-  static Datum function(const Function* value) { return Datum(value); }
-  static Datum builtin(const Builtin* value) { return Datum(value); }
-  static Datum name_space(const Namespace* value) { return Datum(value); }
-  static Datum type(Type value) { return Datum(TypeReference{value}); }
-  static Datum object(std::shared_ptr<const Object> value) { return Datum(std::move(value)); }
-  static Datum ir(IrValue value) { return Datum(std::move(value)); }
+  static Datum function(const Function* value);
+  static Datum builtin(const Builtin* value);
+  static Datum name_space(const Namespace* value);
+  static Datum type(Type value);
+  static Datum object(std::shared_ptr<const Object> value);
+  static Datum ir(IrValue value);
 
   DatumKind kind() const;
   bool is(DatumKind k) const { return kind() == k; }
@@ -161,6 +167,8 @@ class Datum {
   bool is_ir() const { return is(DatumKind::Ir); }
 
   // Readers; the kind must match.
+  /// Of a None: the function that ended without a value; null where None is written.
+  const Function* lacks_result_of() const { return std::get<NoneValue>(storage_).lacks_result_of; }
   bool as_bool() const { return std::get<bool>(storage_); }
   int64_t as_int() const { return std::get<int64_t>(storage_); }
   double as_float() const { return std::get<double>(storage_); }

@@ -31,8 +31,14 @@ class Builder {
   }
   Block* block() const { return block_; }
   Op* before() const { return before_; }
-  void set_loc(Loc loc) { loc_ = loc; }
+  void set_loc(Loc loc) {
+    loc_ = loc;
+    if (loc.call == 0) loc_.call = call_;
+  }
   Loc loc() const { return loc_; }
+  /// Places that name no inlined call are those of this one from here on.
+  void set_call(uint32_t call) { call_ = call; }
+  uint32_t call() const { return call_; }
 
   /// Creates and inserts an op. Operands are given slot by slot: op(info, {{a}, {b}}, {type}).
   Op* op(const OpInfo* info, std::vector<std::vector<Value*>> operands, std::vector<Type> results,
@@ -66,6 +72,7 @@ class Builder {
   Block* block_ = nullptr;
   Op* before_ = nullptr;
   Loc loc_;
+  uint32_t call_ = 0;
 };
 
 }  // namespace tessera

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "ir/core/attribute_key.h"
+#include "ir/core/op.h"
 
 namespace tessera::common {
 
@@ -24,5 +24,9 @@ struct Row {
   AttrType type;
 };
 std::span<const Row> rows();
+
+/// Whether the op takes a tile's elements along its `axis` together: reductions, scans, sorts. In Tile IR the last
+/// operand slot of such an op is the limit of the axis.
+inline bool is_along_axis(const Op* op) { return op->info().has(Exchanges) && op->has(Along::axis); }
 
 }  // namespace tessera::common

@@ -9,6 +9,11 @@ namespace tessera {
 Context::Context() = default;
 Context::~Context() = default;
 
+uint32_t Context::add_call(std::string name, Loc at) {
+  calls_.push_back({std::move(name), at});
+  return uint32_t(calls_.size() - 1);
+}
+
 std::string_view Context::intern(std::string_view text) {
   auto& slot = strings_[std::string(text)];
   if (!slot) slot = std::make_unique<std::string>(text);

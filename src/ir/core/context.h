@@ -11,10 +11,17 @@
 #include "ir/core/attribute.h"
 #include "ir/core/type.h"
 #include "ir/dim/dim.h"
+#include "support/source.h"
 
 namespace tessera {
 
 struct OpInfo;
+
+/// A call whose code was inlined.
+struct InlinedCall {
+  std::string name;  ///< what is called: "gelu"; of a module's instance, "blocks.3"
+  Loc at;            ///< where; its `call` is the call around it
+};
 
 class Context {
  public:
@@ -24,6 +31,11 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   DimTable& dims() { return dims_; }
+
+  /// The number of a new call, for Loc::call.
+  uint32_t add_call(std::string name, Loc at);
+  /// By number; the first stands for no call.
+  const std::vector<InlinedCall>& calls() const { return calls_; }
 
   // Types.
   Type scalar(DType dtype);
@@ -73,6 +85,7 @@ class Context {
   Attr make(AttrNode node);
 
   DimTable dims_;
+  std::vector<InlinedCall> calls_ = {{}};
   std::unordered_map<std::string, std::unique_ptr<TypeNode>> types_;
   std::unordered_map<std::string, std::unique_ptr<AttrNode>> attributes_;
   std::unordered_map<std::string, std::unique_ptr<std::string>> strings_;

@@ -71,6 +71,15 @@ std::vector<Value*> Op::ins(unsigned slot) const {
   return values;
 }
 
+std::vector<Value*> Op::ins(ValueClass cls) const {
+  std::vector<Value*> values;
+  for (unsigned slot = 0; slot < slot_count(); ++slot) {
+    if (info_->slot(SlotKind::Operand, slot).value != cls) continue;
+    for (unsigned i = 0; i < slot_size(slot); ++i) values.push_back(in(slot, i));
+  }
+  return values;
+}
+
 std::vector<Value*> Op::successor_args(unsigned n) const {
   std::vector<Value*> values;
   const Successor& successor = successors_[n];

@@ -114,6 +114,8 @@ class Op {
   /// Value `i` of a slot of many.
   Value* in(unsigned slot, unsigned i) const { return operand(slot_begin(slot) + i); }
   std::vector<Value*> ins(unsigned slot) const;
+  /// The operands in slots of a class.
+  std::vector<Value*> ins(ValueClass cls) const;
   /// Arguments passed to the nth successor.
   std::vector<Value*> successor_args(unsigned n) const;
 

@@ -12,9 +12,9 @@ std::string_view to_string(Level level) {
 }
 
 std::string_view to_string(ValueClass cls) {
-  constexpr std::string_view names[] = {"any value",          "a tensor",     "a tensor or view",
-                                        "a tile",             "an i64 index", "a scalar",
-                                        "a tensor, tile, register or scalar", "a register",
+  constexpr std::string_view memory = "a tensor or view";
+  constexpr std::string_view names[] = {"any value", "a tensor", memory, memory, memory, "a tile", "an i64 index",
+                                        "a scalar", "a tensor, tile, register or scalar", "a register",
                                         "a register or scalar", "an address"};
   return names[size_t(cls)];
 }
@@ -23,7 +23,9 @@ bool belongs_to(Type type, ValueClass cls) {
   switch (cls) {
     case ValueClass::Any: return true;
     case ValueClass::Tensor: return type->is(TypeKind::Tensor);
-    case ValueClass::Memory: return type->is(TypeKind::Tensor) || type->is(TypeKind::View);
+    case ValueClass::Memory:
+    case ValueClass::ReadMemory:
+    case ValueClass::WrittenMemory: return type->is(TypeKind::Tensor) || type->is(TypeKind::View);
     case ValueClass::Tile: return type->is(TypeKind::Tile);
     case ValueClass::Index: return type->is(TypeKind::Scalar) && type->dtype == DType::I64;
     case ValueClass::Scalar: return type->is(TypeKind::Scalar);

@@ -26,7 +26,9 @@ enum class SlotKind : uint8_t { Operand, Result, Attribute, Region, Successor };
 enum class ValueClass : uint8_t {
   Any,
   Tensor,
-  Memory,  ///< Tensor or View: what loads and stores name
+  Memory,  ///< Tensor or View: what windows and barriers are of
+  ReadMemory,     ///< memory whose elements the op reads
+  WrittenMemory,  ///< memory whose elements the op writes; with the effect Reads, it reads them too
   Tile,
   Index,   ///< scalar i64
   Scalar,
@@ -55,6 +57,18 @@ enum Trait : uint32_t {
   SameType = 1 << 4,     ///< all operands and results have one type (policies aside)
   Elementwise = 1 << 5,  ///< acts on each element alone
   Exchanges = 1 << 6,    ///< of a tile with a layout, threads exchange elements, which is an effect
+  Threaded = 1 << 7,     ///< only in a program of many threads
+};
+
+/// Which axis of an operand an axis of a result is, of tiles.
+enum class Axes : uint8_t {
+  None,        ///< of none: what tiles there are is made of memory, scalars or nothing, or is an operand alone
+  Kept,        ///< the same axis of each operand
+  Reshaped,    ///< those of more than one element are the same, in order
+  Permuted,    ///< as `perm` says
+  Reduced,     ///< all but `axis` are the same, in order
+  Contracted,  ///< as in [m, k] x [k, n] + [m, n]
+  Own,         ///< what asks has a rule for this op
 };
 
 /// What an op does besides computing its results.
@@ -77,6 +91,7 @@ struct OpInfo {
   void (*verify)(Op*, OpVerifier&) = nullptr;
   void (*verify_inside)(Op*, OpVerifier&) = nullptr;  ///< runs once the ops inside hold their rules
   ElementwiseKind elementwise = ElementwiseKind::None;
+  Axes axes = Axes::None;
 
   bool has(Trait trait) const { return traits & trait; }
   size_t count(SlotKind kind) const;
@@ -89,6 +104,7 @@ struct OpInfo {
 struct OpFacts {
   uint32_t traits = 0;
   uint32_t effects = 0;
+  Axes axes = Axes::None;
   void (*verify)(Op*, OpVerifier&) = nullptr;
   void (*verify_inside)(Op*, OpVerifier&) = nullptr;  ///< runs once the ops inside hold their rules
   ElementwiseKind elementwise = ElementwiseKind::None;

@@ -16,6 +16,9 @@ inline DType attention_dtype(DType dtype) {
   return dtype == DType::F64 ? DType::F64 : DType::F32;
 }
 
+/// Whether the library has a kernel that computes the op on the module's target; without a target, on a CPU.
+bool has_attention_kernel(Op* op);
+
 /// The dims [B, H, S, T] of the weights.
 std::vector<Dim> attention_weights(Op* op);
 

@@ -4,6 +4,7 @@
 
 #include "ir/core/dim_facts.h"
 #include "ir/graph/eval.h"
+#include "ir/text/entries.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::graph {
@@ -40,7 +41,7 @@ class Binder {
 
  private:
   std::string_view name(unsigned i) const {
-    return function_->attr(attr::Func::args)[i]->get("name")->string;
+    return entry::read(function_->attr(attr::Func::args)[i], entry::Argument::name);
   }
 
   bool check_kind(unsigned i) {
@@ -55,12 +56,12 @@ class Binder {
 
   /// An argument may be a dimension's value.
   bool bind_value(unsigned i) {
-    Attr dim = function_->attr(attr::Func::args)[i]->get("dim");
+    auto dim = entry::read(function_->attr(attr::Func::args)[i], entry::Argument::dim);
     if (!dim) return true;
     int64_t value = arguments_[i].get(0).i;
-    values_.emplace(dim->string, value);
+    values_.emplace(*dim, value);
     if (value >= 0) return true;
-    diagnostics_.report(diag::eval_negative_dim, function_->loc(), dim->string, value);
+    diagnostics_.report(diag::eval_negative_dim, function_->loc(), *dim, value);
     return false;
   }
 

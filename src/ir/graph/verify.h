@@ -12,6 +12,8 @@ Op* function_of(Op* op);
 // Functions (verify_func.cc).
 void verify_func(Op* op, OpVerifier& verifier);
 void verify_return(Op* op, OpVerifier& verifier);
+/// What the module says of itself, once all ops hold their rules (verify_properties.cc).
+void verify_func_properties(Op* func, OpVerifier& verifier);
 
 // Values from nothing, and the same elements under other dims (verify_shape.cc).
 void verify_full(Op* op, OpVerifier& verifier);

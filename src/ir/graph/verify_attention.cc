@@ -1,9 +1,26 @@
 #include <cmath>
 
+#include "ir/core/common_attributes.h"
 #include "ir/graph/attention.h"
 #include "ir/graph/verify.h"
+#include "ir/numbers/machine.h"
 
 namespace tessera::graph {
+
+/// On a GPU one program's threads hold whole rows, which those of f64 and of great depth are too long for; of a
+/// symbolic depth specialise_kernels makes some that they can hold.
+bool has_attention_kernel(Op* op) {
+  using slot = in::FlashAttention;
+  std::optional<std::string_view> target = op->module()->attr(common::Module::target);
+  const Machine* machine = target ? find_machine(*target) : nullptr;
+  if (!machine || !machine->is_gpu()) return true;
+  constexpr int64_t most = 256;
+  auto fits = [](Value* value) {
+    std::optional<int64_t> depth = value->type()->dims[3]->constant();
+    return !depth || (*depth > 0 && *depth <= most);
+  };
+  return op->in(slot::q)->type()->dtype != DType::F64 && fits(op->in(slot::q)) && fits(op->in(slot::v));
+}
 
 std::optional<int64_t> heads_per_group(Dim heads, Dim groups) {
   if (heads == groups) return 1;

@@ -2,33 +2,31 @@
 
 #include "ir/graph/ops.h"
 #include "ir/graph/verify.h"
+#include "ir/text/verify_entries.h"
 
 namespace tessera::graph {
 
 namespace {
 
-/// The string under `key` of a dict, or empty.
-std::string_view entry(Attr dict, std::string_view key) {
-  Attr value = dict->get(key);
-  return value && value->is(AttrKind::String) ? std::string_view(value->string)
-                                              : std::string_view();
-}
+using entry::Argument, entry::Result;
 
-/// Checks a list of {name, …}: names are there and differ.
-void check_names(const std::vector<Attr>& list, std::string_view what, OpVerifier& verifier) {
+/// Checks that names are not empty, and differ.
+template <typename Name>
+void check_names(const std::vector<Attr>& list, std::string_view what, Name name, OpVerifier& verifier) {
   std::set<std::string_view> names;
   for (Attr item : list) {
-    if (entry(item, "name").empty()) {
+    if (entry::read(item, name).empty()) {
       verifier.error("each element of '{}' has a name", what);
-    } else if (!names.insert(entry(item, "name")).second) {
-      verifier.error("'{}' names '{}' twice", what, entry(item, "name"));
+    } else if (!names.insert(entry::read(item, name)).second) {
+      verifier.error("'{}' names '{}' twice", what, entry::read(item, name));
     }
   }
 }
 
 void check_arguments(Op* op, OpVerifier& verifier) {
   const std::vector<Attr>& args = op->attr(attr::Func::args);
-  check_names(args, "args", verifier);
+  verify_dicts(op, attr::Func::args, entry::Dict::Argument, verifier);
+  if (!verifier.failed()) check_names(args, "args", Argument::name, verifier);
   if (verifier.failed()) return;
   Block* body = op->region()->front();
   if (args.size() != body->arg_count()) {
@@ -37,16 +35,17 @@ void check_arguments(Op* op, OpVerifier& verifier) {
     return;
   }
   for (Attr item : args) {
-    std::string_view kind = entry(item, "kind");
+    std::string_view kind = entry::read(item, Argument::kind);
     if (kind == "input" || kind == "param") continue;
     verifier.error("the kind of parameter '{}' must be \"input\" or \"param\"",
-                   entry(item, "name"));
+                   entry::read(item, Argument::name));
   }
   for (unsigned i = 0; i < body->arg_count(); ++i) {
-    if (!args[i]->get("dim")) continue;
+    std::optional<std::string_view> dim = entry::read(args[i], Argument::dim);
+    if (!dim) continue;
     Type type = body->arg(i)->type();
     bool is_number = type->is(TypeKind::Tensor) && type->rank() == 0 && is_integer(type->dtype);
-    if (entry(args[i], "dim").empty() || !is_number) {
+    if (dim->empty() || !is_number) {
       verifier.error("parameter {} binds a dimension and is no integer of rank 0", i);
     }
   }
@@ -61,17 +60,14 @@ void check_arguments(Op* op, OpVerifier& verifier) {
 void check_donations(Op* op, OpVerifier& verifier) {
   std::set<std::string_view> donated;
   for (Attr item : op->attr(attr::Func::args)) {
-    Attr flag = item->get("donated");
-    if (!flag) continue;
-    if (!flag->is(AttrKind::Bool) || entry(item, "kind") != "input") {
-      return verifier.error("only an input is donated, and 'donated' is true or false");
-    }
-    if (flag->boolean) donated.insert(entry(item, "name"));
+    if (!entry::read(item, Argument::donated)) continue;
+    if (entry::read(item, Argument::kind) != "input") return verifier.error("only an input is donated");
+    donated.insert(entry::read(item, Argument::name));
   }
   for (Attr item : op->attr(attr::Func::results)) {
-    std::string_view donor = entry(item, "alias_of");
+    std::string_view donor = entry::text_of(item, Result::alias_of);
     if (donor.empty() || donated.erase(donor)) continue;
-    return verifier.error("result '{}' cannot have the memory of '{}'", entry(item, "name"), donor);
+    return verifier.error("result '{}' cannot have the memory of '{}'", entry::read(item, Result::name), donor);
   }
   if (!donated.empty()) verifier.error("no result has the memory of '{}'", *donated.begin());
 }
@@ -96,28 +92,6 @@ void check_role(Op* op, OpVerifier& verifier) {
   }
 }
 
-/// Checks that each of a list of dicts has a string under `key`.
-void check_dicts(Op* op, AttrKey<AttrType::Dicts, Arity::Optional> list, std::string_view key,
-                 OpVerifier& verifier) {
-  for (Attr item : op->attr(list)) {
-    if (entry(item, key).empty())
-      return verifier.error("each element of '{}' has a {}", list.name, key);
-  }
-}
-
-/// Bounds of a promise are two numbers in order.
-void check_bounds(Op* op, OpVerifier& verifier) {
-  for (Attr item : op->attr(attr::Func::numerics)) {
-    Attr bounds = item->get("bounded");
-    if (!bounds) continue;
-    bool fit = bounds->is(AttrKind::Array) && bounds->elements.size() == 2 &&
-               bounds->elements[0]->is(AttrKind::Float) &&
-               bounds->elements[1]->is(AttrKind::Float) &&
-               bounds->elements[0]->number <= bounds->elements[1]->number;
-    if (!fit) verifier.error("the bounds in 'numerics' are two numbers in order");
-  }
-}
-
 }  // namespace
 
 void verify_func(Op* op, OpVerifier& verifier) {
@@ -125,11 +99,11 @@ void verify_func(Op* op, OpVerifier& verifier) {
   if (op->region()->block_count() != 1) return verifier.error("its body is one block");
   if (!op->region()->front()->terminator()) return verifier.error("its body ends with gir.return");
   check_arguments(op, verifier);
-  check_names(op->attr(attr::Func::results), "results", verifier);
+  verify_dicts(op, attr::Func::results, entry::Dict::Result, verifier);
+  if (!verifier.failed()) check_names(op->attr(attr::Func::results), "results", Result::name, verifier);
   if (!verifier.failed()) check_donations(op, verifier);
-  check_dicts(op, attr::Func::numerics, "function", verifier);
-  check_dicts(op, attr::Func::hints, "kind", verifier);
-  if (!verifier.failed()) check_bounds(op, verifier);
+  verify_numerics(op, verifier);
+  verify_dicts(op, attr::Func::hints, entry::Dict::Hint, verifier);
   if (!verifier.failed()) check_role(op, verifier);
 }
 
@@ -143,9 +117,9 @@ void verify_return(Op* op, OpVerifier& verifier) {
   }
   const std::vector<Attr>& args = function->attr(attr::Func::args);
   for (unsigned i = 0; i < op->operand_count(); ++i) {
-    std::string_view donor = entry(function->attr(attr::Func::results)[i], "alias_of");
+    std::string_view donor = entry::text_of(function->attr(attr::Func::results)[i], Result::alias_of);
     for (unsigned a = 0; a < args.size() && !donor.empty(); ++a) {
-      if (entry(args[a], "name") != donor) continue;
+      if (entry::read(args[a], Argument::name) != donor) continue;
       Type memory = function->region()->front()->arg(a)->type(), type = op->operand(i)->type();
       if (memory->dtype == type->dtype && same_dims(memory, type)) continue;
       verifier.error("result {} is {}, and the memory of '{}' is {}", i, type->text, donor, memory->text);

@@ -1,9 +1,12 @@
 #include "ir/host/ops.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/core/common_attributes.h"
 #include "ir/host/verify.h"
+#include "ir/text/verify_entries.h"
+#include "support/check.h"
 
 namespace tessera::host {
 
@@ -37,42 +40,41 @@ void verify_constant(Op* op, OpVerifier& verifier) {
 
 using DictsKey = AttrKey<AttrType::Dicts, Arity::One>;
 
-/// Entries of args or results: dicts with a name of their own.
-void verify_named(Op* op, DictsKey key, size_t count, OpVerifier& verifier) {
+/// Elements of args or results: dictionaries with a name of their own.
+template <typename Name>
+void verify_named(Op* op, DictsKey key, entry::Dict row, Name name, size_t count, OpVerifier& verifier) {
   const std::vector<Attr>& entries = op->attr(key);
   if (entries.size() != count) {
     return verifier.error("'{}' describes {} values, not {}", key.name, entries.size(), count);
   }
-  std::vector<std::string> names;
-  for (Attr entry : entries) {
-    Attr name = entry->get("name");
-    if (!name || !name->is(AttrKind::String) || name->string.empty()) {
-      return verifier.error("an entry of '{}' has no name", key.name);
-    }
-    if (std::find(names.begin(), names.end(), name->string) != names.end()) {
-      return verifier.error("'{}' has two entries named '{}'", key.name, name->string);
-    }
-    names.push_back(name->string);
+  verify_dicts(op, key, row, verifier);
+  if (verifier.failed()) return;
+  std::set<std::string_view> names;
+  for (Attr item : entries) {
+    std::string_view given = entry::read(item, name);
+    if (given.empty()) return verifier.error("an entry of '{}' has no name", key.name);
+    if (!names.insert(given).second) return verifier.error("'{}' has two entries named '{}'", key.name, given);
   }
 }
 
 void verify_func(Op* op, OpVerifier& verifier) {
   if (op->region(at::Func::body)->empty()) return verifier.error("it has no body");
   Block* body = op->region(at::Func::body)->front();
-  verify_named(op, attr::Func::args, body->arg_count(), verifier);
+  verify_named(op, attr::Func::args, entry::Dict::Argument, entry::Argument::name, body->arg_count(), verifier);
   if (verifier.failed()) return;
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     Type type = body->arg(i)->type();
     if (!type->is(TypeKind::Tensor))
       verifier.error("argument {} must be a tensor, not {}", i, type->text);
-    Attr kind = op->attr(attr::Func::args)[i]->get("kind");
-    if (kind && (kind->string == "input" || kind->string == "param")) continue;
+    std::string_view kind = entry::read(op->attr(attr::Func::args)[i], entry::Argument::kind);
+    if (kind == "input" || kind == "param") continue;
     verifier.error("argument {} must be of kind \"input\" or \"param\"", i);
   }
   Op* last = body->terminator();
   if (!last || !last->is(info(OpKind::Return)))
     return verifier.error("it does not end in host.return");
-  verify_named(op, attr::Func::results, last->operand_count(), verifier);
+  verify_named(op, attr::Func::results, entry::Dict::Result, entry::Result::name, last->operand_count(), verifier);
+  if (!verifier.failed()) verify_numerics(op, verifier);
   if (!verifier.failed()) verify_memory(op, verifier);
 }
 
@@ -230,8 +232,16 @@ Value* memory_before(Value* root) {
     case OpKind::For:
     case OpKind::While: return op->operand(root->index());
     case OpKind::If: return def ? place_of(op, root->index()) : op->in(in::If::over, root->index());
-    default: return nullptr;
+    case OpKind::Func:
+    case OpKind::Return:
+    case OpKind::Alias:
+    case OpKind::Fill:
+    case OpKind::Constant:
+    case OpKind::Check:
+    case OpKind::Print:
+    case OpKind::Yield: return nullptr;
   }
+  TSR_UNREACHABLE("unknown op");
 }
 
 Op* function_of(Op* op) {

@@ -1,4 +1,5 @@
 #include "ir/host/verify.h"
+#include "ir/text/entries.h"
 #include "ir/text/verify_control.h"
 
 namespace tessera::host {
@@ -9,23 +10,15 @@ void verify_check(Op* op, OpVerifier& verifier) {
 
 namespace {
 
-/// A list of sizes under a key of a dict.
-bool are_dims(Attr list) {
-  return list && fits(list, AttrType::Dims);
-}
-
-bool is_text(Attr text) { return text && text->is(AttrKind::String); }
-
 /// A dtype that lines are made of (runtime/format/print_text.h).
 bool is_printed(DType dtype) { return dtype == DType::Bool || (byte_size(dtype) >= 4 && dtype != DType::TF32); }
 
 /// The facts of an item, except for its buffers.
 bool is_item(Attr item, size_t number, size_t rank) {
-  Attr loop = item->get("loop");
-  bool texts = is_text(item->get("label")) && is_text(item->get("source"));
-  bool counts = are_dims(item->get("extents")) && are_dims(item->get("trip_counts"));
-  if (!texts || !counts || !loop || !loop->is(AttrKind::Int)) return false;
-  return loop->integer >= 0 && loop->integer <= int64_t(number) && item->get("extents")->elements.size() + 2 == rank;
+  using entry::PrintItem;
+  if (!entry::problem_of(item, entry::Dict::PrintItem).empty()) return false;
+  int64_t loop = entry::read(item, PrintItem::loop);
+  return loop >= 0 && loop <= int64_t(number) && entry::read(item, PrintItem::extents).size() + 2 == rank;
 }
 
 }  // namespace

@@ -5,16 +5,14 @@
 #include <set>
 
 #include "ir/host/verify.h"
+#include "ir/text/entries.h"
+#include "support/check.h"
 
 namespace tessera::host {
 
 namespace {
 
-/// The string under `key` of a dict, or empty.
-std::string_view entry(Attr dict, std::string_view key) {
-  Attr value = dict->get(key);
-  return value && value->is(AttrKind::String) ? std::string_view(value->string) : std::string_view();
-}
+using entry::Argument;
 
 /// The operands whose memory an op takes.
 std::vector<Value*> taken_by(Op* op) {
@@ -24,8 +22,16 @@ std::vector<Value*> taken_by(Op* op) {
     case OpKind::For: return op->ins(in::For::inits);
     case OpKind::While: return op->ins(in::While::inits);
     case OpKind::If: return op->ins(in::If::over);
-    default: return {};
+    case OpKind::Func:
+    case OpKind::Return:
+    case OpKind::Alias:
+    case OpKind::Fill:
+    case OpKind::Constant:
+    case OpKind::Check:
+    case OpKind::Print:
+    case OpKind::Yield: return {};
   }
+  TSR_UNREACHABLE("unknown op");
 }
 
 class MemoryChecker {
@@ -60,8 +66,7 @@ class MemoryChecker {
     if (Op* def = root->def()) return !def->is(info(OpKind::Constant));
     Op* around = block->parent_op();
     if (around != function_) return true;  // carried by a loop
-    Attr donated = function_->attr(attr::Func::args)[root->index()]->get("donated");
-    return donated && donated->boolean;
+    return entry::read(function_->attr(attr::Func::args)[root->index()], Argument::donated);
   }
 
   /// The argument in whose memory a value lies; null if in none's.
@@ -76,9 +81,10 @@ class MemoryChecker {
     const std::vector<Attr>& results = function_->attr(attr::Func::results);
     for (unsigned i = 0; i < end->operand_count(); ++i) {
       Value* argument = argument_of(end->operand(i));
-      std::string_view donor = entry(results[i], "alias_of");
-      bool donated = argument && args[argument->index()]->get("donated");
-      if (donor.empty() ? !donated : argument && entry(args[argument->index()], "name") == donor) continue;
+      std::string_view donor = entry::text_of(results[i], entry::Result::alias_of);
+      Attr memory = argument ? args[argument->index()] : nullptr;
+      bool donated = memory && entry::read(memory, Argument::donated);
+      if (donor.empty() ? !donated : memory && entry::read(memory, Argument::name) == donor) continue;
       report(end, donor.empty() ? "a result lies in donated memory and does not say so"
                                 : "a result does not lie in the memory it is said to have");
     }

@@ -1,6 +1,7 @@
 #include "ir/layout/access.h"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "support/check.h"
@@ -56,16 +57,20 @@ bool moves_vectors(const Offsets& offsets, const Layout& layout, int bytes, int 
   });
 }
 
-/// Wavefronts beyond the least for lanes that access `bytes` bytes at these addresses together.
-int excess(const std::vector<int64_t>& addresses, int bytes) {
+/// How many words of each bank lanes that access `bytes` bytes at these addresses ask for.
+std::array<int, 32> words_of_banks(const std::vector<int64_t>& addresses, int bytes) {
   std::set<int64_t> words;
   for (int64_t address : addresses) {
     for (int64_t byte = 0; byte < bytes; byte += 4) words.insert((address + byte) / 4);
   }
   std::array<int, 32> per_bank{};
   for (int64_t word : words) ++per_bank[size_t(word % 32)];
-  int taken = *std::max_element(per_bank.begin(), per_bank.end());
-  return taken - int((words.size() + 31) / 32);
+  return per_bank;
+}
+
+/// Wavefronts beyond the least for lanes that are served at a time.
+int excess(const std::array<int, 32>& words) {
+  return *std::ranges::max_element(words) - (std::accumulate(words.begin(), words.end(), 0) + 31) / 32;
 }
 
 }  // namespace
@@ -81,22 +86,26 @@ int shared_vector_width(const Layout& layout, const SharedLayout& shared) {
 }
 
 int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width) {
+  return worst_access(layout, shared, width).conflicts;
+}
+
+WorstAccess worst_access(const Layout& layout, const SharedLayout& shared, int width) {
   int bytes = shared.element_bytes() * width;
   TSR_CHECK(width >= 1 && bytes <= 16 && layout.registers_per_thread() % width == 0,
             "an access is no part of the registers");
   Offsets offsets(layout, shared);
-  int together = std::max(1, std::min(layout.lanes(), 32 / std::max(1, bytes / 4)));
-  int worst = 0;
+  WorstAccess worst{.together = std::max(1, std::min(layout.lanes(), 32 / std::max(1, bytes / 4)))};
   for (int warp = 0; warp < layout.warps(); ++warp) {
     for (int reg = 0; reg < layout.registers_per_thread(); reg += width) {
-      int conflicts = 0;
-      for (int first = 0; first < layout.lanes(); first += together) {
+      WorstAccess access{.warp = warp, .reg = reg, .together = worst.together};
+      for (int first = 0; first < layout.lanes(); first += access.together) {
         std::vector<int64_t> addresses;
-        for (int lane = first; lane < first + together; ++lane)
+        for (int lane = first; lane < first + access.together; ++lane)
           addresses.push_back(offsets.of(reg, lane, warp));
-        conflicts += excess(addresses, bytes);
+        access.words.push_back(words_of_banks(addresses, bytes));
+        access.conflicts += excess(access.words.back());
       }
-      worst = std::max(worst, conflicts);
+      if (worst.words.empty() || access.conflicts > worst.conflicts) worst = std::move(access);
     }
   }
   return worst;

@@ -1,6 +1,9 @@
 #pragma once
 // What happens when threads that hold a tile in a Layout access it in a SharedLayout.
 
+#include <array>
+#include <vector>
+
 #include "ir/layout/layout.h"
 #include "ir/layout/shared_layout.h"
 
@@ -14,6 +17,17 @@ int shared_vector_width(const Layout& layout, const SharedLayout& shared);
 /// every thread moves `width` elements at a time (at most shared_vector_width). A warp's access of
 /// 8 or 16 bytes a lane is served in halves or quarters of the warp. Counted over all accesses.
 int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width);
+
+/// The access of a warp that has the most conflicts, the first of those.
+struct WorstAccess {
+  int warp = 0;
+  int reg = 0;        ///< the first of the `width` registers
+  int together = 32;  ///< lanes that are served at a time
+  int conflicts = 0;  ///< of all lanes
+  /// For each group of lanes that is served at a time: how many words it asks of each bank.
+  std::vector<std::array<int, 32>> words{};
+};
+WorstAccess worst_access(const Layout& layout, const SharedLayout& shared, int width);
 
 /// How a register's address follows from the address of the thread's register 0.
 struct AddressStep {

@@ -1,6 +1,6 @@
 #include "ir/numbers/dot_rates.h"
 
-#include "ir/numbers/peak_figures.h"
+#include <algorithm>
 
 namespace tessera {
 
@@ -24,14 +24,21 @@ constexpr Instruction instructions[] = {
     {"1x16x2", "AVX512_BF16", [](const Machine& machine) { return machine.has_bf16_tiles ? 0.125 : 1; }},
 };
 
+const Instruction* find(std::string_view shape) {
+  const auto* row = std::ranges::find_if(instructions, [&](const auto& each) { return shape.starts_with(each.shape); });
+  return row == std::end(instructions) ? nullptr : row;
+}
+
 }  // namespace
 
-double dot_rate(const Machine& machine, std::string_view instruction, DType dtype) {
-  PeakFigures peak = peak_figures(machine);
-  for (const Instruction& row : instructions) {
-    if (instruction.starts_with(row.shape)) return peak.dot(dtype) * row.part(machine);
-  }
+double dot_rate(const Machine& machine, const PeakFigures& peak, std::string_view instruction, DType dtype) {
+  if (const Instruction* row = find(instruction)) return peak.dot(dtype) * row->part(machine);
   return dtype == DType::F64 ? peak.f64 : peak.f32;
+}
+
+std::string_view dot_instruction(std::string_view instruction) {
+  const Instruction* row = find(instruction);
+  return row ? row->name : std::string_view();
 }
 
 }  // namespace tessera

@@ -4,21 +4,16 @@
 
 namespace tessera {
 
-namespace {
-
-/// A core of a server with two units for fused multiply-adds.
-PeakFigures figures_of_core(const Machine& machine) {
-  constexpr double ghz = 2.6, bandwidth = 18;
-  constexpr double tile_dots = 1024, pair_dots = 128;  // operations a cycle
-  double f32 = 2 * 2 * (machine.vector_bytes / 4) * ghz;
-  double dot_16 = machine.has_bf16_tiles   ? tile_dots * ghz
-                       : machine.has_bf16_pairs ? pair_dots * ghz
-                                                : f32;
-  return {.of = "one core at 2.6 GHz", .f64 = f32 / 2, .f32 = f32, .dot_f64 = f32 / 2,
-          .dot_f32 = f32, .dot_16 = dot_16, .dot_8 = f32, .bandwidth = bandwidth};
+// A core of a server has two units for multiply-adds of vectors.
+PeakFigures cpu_figures(const Machine& machine, double gigahertz, double bandwidth) {
+  constexpr double units = 2, tile_dots = 1024, pair_dots = 128;  // the last two in operations a cycle
+  double f32 = 2 * units * machine.lanes(4) * gigahertz;
+  double dot_16 = machine.has_bf16_tiles   ? tile_dots * gigahertz
+                  : machine.has_bf16_pairs ? pair_dots * gigahertz
+                                           : f32;
+  return {.of = {}, .f64 = f32 / 2, .f32 = f32, .dot_f64 = f32 / 2, .dot_f32 = f32, .dot_16 = dot_16, .dot_8 = f32,
+          .bandwidth = bandwidth};
 }
-
-}  // namespace
 
 double PeakFigures::dot(DType dtype) const {
   switch (byte_size(dtype)) {
@@ -30,7 +25,11 @@ double PeakFigures::dot(DType dtype) const {
 }
 
 PeakFigures peak_figures(const Machine& machine) {
-  return machine.is_gpu() ? machine.gpu.peaks : figures_of_core(machine);
+  if (machine.is_gpu()) return machine.gpu.peaks;
+  constexpr double gigahertz = 2.6, bandwidth = 18;
+  PeakFigures core = cpu_figures(machine, gigahertz, bandwidth);
+  core.of = "one core at 2.6 GHz";
+  return core;
 }
 
 int64_t resident_threads(const Machine& machine) {

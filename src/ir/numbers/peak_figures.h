@@ -7,6 +7,8 @@
 namespace tessera {
 
 PeakFigures peak_figures(const Machine& machine);
+/// The same of a CPU with so many 1e9 cycles a second and GB/s of memory.
+PeakFigures cpu_figures(const Machine& machine, double gigahertz, double bandwidth);
 
 /// Threads that a multiprocessor of a GPU holds at a time.
 int64_t resident_threads(const Machine& machine);

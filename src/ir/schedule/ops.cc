@@ -188,16 +188,12 @@ void verify_extract(Op* op, OpVerifier& verifier) {
   }
 }
 
-bool check_axis(Op* op, Type type, OpVerifier& verifier) {
-  int64_t axis = op->attr(common::Along::axis);
-  if (axis >= 0 && axis < int64_t(type->rank())) return true;
-  verifier.error("axis {} is outside a tile of rank {}", axis, type->rank());
-  return false;
-}
-
 void verify_iota(Op* op, OpVerifier& verifier) {
   Type type = op->result()->type();
-  check_axis(op, type, verifier);
+  int64_t axis = op->attr(attr::Iota::axis);
+  if (axis < 0 || axis >= int64_t(type->rank())) {
+    verifier.error("axis {} is outside a tile of rank {}", axis, type->rank());
+  }
   if (!is_integer(type->dtype))
     verifier.error("coordinates are integers, not {}", to_string(type->dtype));
 }
@@ -271,7 +267,6 @@ void verify_reduce(Op* op, OpVerifier& verifier) {
   Type to = op->result()->type();
   check_dtype(from, to, verifier);
   check_kind(op, from, verifier);
-  if (!check_axis(op, from, verifier)) return;
   std::vector<Dim> dims = from->dims;
   dims.erase(dims.begin() + op->attr(attr::Reduce::axis));
   if (dims != to->dims) verifier.error("{} without that axis is not {}", from->text, to->text);
@@ -281,7 +276,6 @@ void verify_scan(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Scan::a)->type();
   check_kind(op, a, verifier);
   if (op->result(0)->type() != a) verifier.error("its result must be {}", a->text);
-  if (!check_axis(op, a, verifier)) return;
   std::vector<Dim> dims = a->dims;
   dims[size_t(op->attr(attr::Scan::axis))] = op->module()->context().dims().constant(1);
   Type total = op->result(1)->type();

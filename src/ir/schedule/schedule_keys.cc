@@ -176,10 +176,26 @@ std::string to_string(const ScheduleProblem& problem) {
   TSR_UNREACHABLE("unknown kind of schedule problem");
 }
 
+namespace {
+
+/// The key that means what Triton calls so; empty for any other name.
+std::string_view key_of_others(std::string_view name) {
+  if (name == "num_warps") return "warps";
+  if (name == "num_stages") return "stages";
+  if (name == "num_ctas") return "cluster";
+  return {};
+}
+
+}  // namespace
+
 void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnostics) {
   switch (problem.kind) {
     case ScheduleProblem::Kind::UnknownKey: {
       auto builder = diagnostics.report(diag::unknown_schedule_key, loc, problem.key);
+      if (std::string_view here = key_of_others(problem.key); !here.empty()) {
+        builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
+        return;
+      }
       if (!problem.expected.empty()) builder.suggest(diagnostics.sources(), loc, problem.key, {problem.expected});
       return;
     }

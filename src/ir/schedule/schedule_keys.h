@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/core/attribute.h"
+#include "ir/core/attribute_key.h"
 #include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 
@@ -18,6 +18,27 @@ namespace tessera::schedule {
 enum class ScheduleValueKind : uint8_t { Int, Ints, Bool, Word, Axes, Roles };
 /// Targets that a key concerns; TensorMaps are GPUs with a copy engine.
 enum class ScheduleReaders : uint8_t { All, Cpu, Gpu, TensorMaps, None };
+
+/// How values of a kind are stored.
+constexpr AttrType type_of(ScheduleValueKind kind) {
+  switch (kind) {
+    case ScheduleValueKind::Int: return AttrType::Int;
+    case ScheduleValueKind::Ints: return AttrType::Ints;
+    case ScheduleValueKind::Bool: return AttrType::Bool;
+    case ScheduleValueKind::Word: return AttrType::String;
+    case ScheduleValueKind::Axes:
+    case ScheduleValueKind::Roles: return AttrType::Dict;
+  }
+  return AttrType::Dict;
+}
+
+/// Keys of a kernel's schedule, all of which may be missing: entry::read(schedule, key::stages).
+namespace key {
+#define KEY(name, kind, ...) \
+  inline constexpr AttrKey<type_of(ScheduleValueKind::kind), Arity::Optional> name{#name};
+#include "ir/schedule/schedule_keys.def"
+#undef KEY
+}  // namespace key
 
 struct ScheduleKey {
   std::string_view name;

@@ -7,32 +7,27 @@
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/schedule/verify.h"
+#include "ir/text/entries.h"
+#include "ir/text/properties.h"
 #include "ir/text/symbols.h"
 
 namespace tessera::schedule {
 
 namespace {
 
-bool is_size(Attr value) {
-  return value && (value->is(AttrKind::Int) || value->is(AttrKind::Dim));
-}
+using entry::Axis;
 
 void verify_axis(Attr axis, std::set<std::string_view>& names, OpVerifier& verifier) {
-  Attr name = axis->is(AttrKind::Dict) ? axis->get("name") : nullptr;
-  Attr extent = axis->is(AttrKind::Dict) ? axis->get("extent") : nullptr;
-  Attr block = axis->is(AttrKind::Dict) ? axis->get("block") : nullptr;
-  Attr grid = axis->is(AttrKind::Dict) ? axis->get("grid") : nullptr;
-  if (!name || !name->is(AttrKind::String) || !is_size(extent) || !is_size(block) || !grid ||
-      !grid->is(AttrKind::Bool) || axis->entries.size() != 4) {
+  if (!entry::problem_of(axis, entry::Dict::Axis).empty()) {
     verifier.error("an axis has name, extent, block and grid, not {}", axis->text);
     return;
   }
-  if (!names.insert(name->string).second)
-    verifier.error("axis '{}' is declared twice", name->string);
-  auto constant = block->dim->constant();
-  if (constant ? *constant < 1 && extent->dim != block->dim : extent->dim != block->dim) {
-    verifier.error("the block of axis '{}' is neither a constant from 1 up nor the whole extent",
-                   name->string);
+  std::string_view name = entry::read(axis, Axis::name);
+  if (!names.insert(name).second) verifier.error("axis '{}' is declared twice", name);
+  Dim extent = entry::read(axis, Axis::extent), block = entry::read(axis, Axis::block);
+  auto constant = block->constant();
+  if ((!constant || *constant < 1) && extent != block) {
+    verifier.error("the block of axis '{}' is neither a constant from 1 up nor the whole extent", name);
   }
 }
 
@@ -78,7 +73,7 @@ Op* enclosing_kernel(Op* op) {
 Attr find_axis(Op* kernel, std::string_view name) {
   if (!kernel) return nullptr;
   for (Attr axis : kernel->attr(attr::Kernel::axes)) {
-    if (axis->get("name")->string == name) return axis;
+    if (entry::read(axis, Axis::name) == name) return axis;
   }
   return nullptr;
 }
@@ -86,6 +81,7 @@ Attr find_axis(Op* kernel, std::string_view name) {
 }  // namespace
 
 void verify_kernel(Op* op, OpVerifier& verifier) {
+  verify_properties({}, op, verifier);
   std::set<std::string_view> names;
   for (Attr axis : op->attr(attr::Kernel::axes)) verify_axis(axis, names, verifier);
   for (const ScheduleProblem& problem : check_schedule(op->attr(attr::Kernel::schedule))) {
@@ -130,7 +126,7 @@ void verify_tile(Op* op, OpVerifier& verifier) {
   std::vector<std::string_view> named = op->attr(attr::Tile::axes);
   std::vector<std::string_view> wanted;
   for (Attr axis : kernel->attr(attr::Kernel::axes)) {
-    if (axis->get("grid")->boolean) wanted.push_back(axis->get("name")->string);
+    if (entry::read(axis, Axis::grid)) wanted.push_back(entry::read(axis, Axis::name));
   }
   if (named != wanted)
     return verifier.error("its axes must be the kernel's grid axes: {}", fmt::join(wanted, ", "));
@@ -174,7 +170,7 @@ void verify_pipeline(Op* op, OpVerifier& verifier) {
     verifier.error("its stages are fewer than 1");
   if (op->has(attr::Pipeline::axis)) {
     Attr axis = find_axis(enclosing_kernel(op), op->required(attr::Pipeline::axis));
-    if (!axis || axis->get("grid")->boolean) {
+    if (!axis || entry::read(axis, Axis::grid)) {
       verifier.error("'{}' is no loop axis of its kernel", op->required(attr::Pipeline::axis));
     }
   }

@@ -7,6 +7,7 @@
 #include "ir/target/ops.h"
 #include "ir/target/verify.h"
 #include "ir/text/access_site.h"
+#include "ir/text/entries.h"
 #include "ir/text/symbols.h"
 #include "ir/text/work.h"
 
@@ -30,34 +31,25 @@ void verify_cpu(Op* op, OpVerifier& verifier) {
   expect_none(attr::Func::registers);
 }
 
-/// Dims, or integers that stand for them.
-bool all_sizes(Attr array) { return array && fits(array, AttrType::Dims); }
-
 /// Empty, or the error in a tensor map.
 std::string problem_of(Attr map, size_t buffers) {
-  Attr buffer = map->get("buffer"), dtype = map->get("dtype"), swizzle = map->get("swizzle");
-  if (!buffer || !buffer->is(AttrKind::Int) || buffer->integer < 0 || size_t(buffer->integer) >= buffers) {
-    return "'buffer' must be the number of a parameter";
-  }
-  if (!dtype || !dtype->is(AttrKind::DType)) return "'dtype' must be a dtype";
-  Attr dims = map->get("dims"), strides = map->get("strides"), box = map->get("box"), offset = map->get("offset");
-  if (!all_sizes(dims) || dims->elements.empty() || dims->elements.size() > 5) return "'dims' must list 1 to 5 sizes";
-  size_t rank = dims->elements.size();
-  if (!all_sizes(strides) || strides->elements.size() + 1 != rank) {
+  using entry::TensorMap;
+  if (std::string problem = entry::problem_of(map, entry::Dict::TensorMap); !problem.empty()) return problem;
+  int64_t buffer = entry::read(map, TensorMap::buffer);
+  if (buffer < 0 || size_t(buffer) >= buffers) return "'buffer' must be the number of a parameter";
+  size_t rank = entry::read(map, TensorMap::dims).size();
+  if (rank < 1 || rank > 5) return "'dims' must list 1 to 5 sizes";
+  if (entry::read(map, TensorMap::strides).size() + 1 != rank) {
     return fmt::format("'strides' must list {} sizes", rank - 1);
   }
-  if (!offset || !offset->dim) return "'offset' must be a size";
-  if (!box || !box->is(AttrKind::Array) || box->elements.size() != rank) {
-    return fmt::format("'box' must list {} extents", rank);
+  AttrList box = entry::read(map, TensorMap::box);
+  if (box.size() != rank) return fmt::format("'box' must list {} extents", rank);
+  for (int64_t extent : box) {
+    if (extent < 1 || extent > 256) return fmt::format("a box extends over 1 to 256 elements, not {}", extent);
   }
-  for (Attr extent : box->elements) {
-    if (!extent->is(AttrKind::Int) || extent->integer < 1 || extent->integer > 256) {
-      return fmt::format("a box extends over 1 to 256 elements, not {}", extent->text);
-    }
-  }
-  int64_t width = swizzle && swizzle->is(AttrKind::Int) ? swizzle->integer : -1;
+  int64_t width = entry::read(map, TensorMap::swizzle);
   if (width != 0 && width != 32 && width != 64 && width != 128) return "'swizzle' must be 0, 32, 64 or 128";
-  int64_t inner = box->elements[0]->integer * byte_size(dtype->dtype);
+  int64_t inner = box[0] * byte_size(entry::read(map, TensorMap::dtype));
   if (width && inner > width) return fmt::format("rows of {} bytes do not fit a swizzle of {}", inner, width);
   if (inner % 16) return fmt::format("rows of a box must be a multiple of 16 bytes, not {}", inner);
   return {};

@@ -11,7 +11,7 @@ void expect_type(OpVerifier& verifier, std::string_view what, Type wanted, Type 
 // func_verify.cc
 void verify_func(Op* op, OpVerifier& verifier);
 
-// legal_verify.cc: once the ops hold their own rules.
+// verify_properties.cc: once the ops hold their own rules.
 void verify_legal(Op* func, OpVerifier& verifier);
 
 // nv_verify.cc

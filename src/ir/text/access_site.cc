@@ -2,24 +2,23 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
+#include "ir/text/entries.h"
 #include "ir/text/verifier.h"
 
 namespace tessera {
 
 Attr site_attr(Context& context, const AccessSite& site) {
-  return context.dict({{"access", context.string(site.access)},
-                       {"parameter", context.integer(site.parameter)},
-                       {"source", context.string(site.source)}});
+  using Entry = entry::AccessSite;
+  return entry::make_dict(context, {Entry::access(context, site.access), Entry::parameter(context, site.parameter),
+                                    Entry::source(context, site.source)});
 }
 
 std::optional<AccessSite> read_site(Attr attr) {
-  if (!attr->is(AttrKind::Dict)) return std::nullopt;
-  Attr access = attr->get("access"), parameter = attr->get("parameter"), source = attr->get("source");
-  bool is_whole = access && access->is(AttrKind::String) && parameter &&
-                  parameter->is(AttrKind::Int) && parameter->integer >= -1 && source &&
-                  source->is(AttrKind::String);
-  if (!is_whole) return std::nullopt;
-  return AccessSite{access->string, parameter->integer, source->string};
+  using Entry = entry::AccessSite;
+  if (!entry::problem_of(attr, entry::Dict::AccessSite).empty()) return std::nullopt;
+  AccessSite site{std::string(entry::read(attr, Entry::access)), entry::read(attr, Entry::parameter),
+                  std::string(entry::read(attr, Entry::source))};
+  return site.parameter >= -1 ? std::optional(std::move(site)) : std::nullopt;
 }
 
 void verify_checks(Op* op, size_t parameters, OpVerifier& verifier) {

@@ -79,9 +79,9 @@ class Printer {
     return fmt::format("^{}", it->second);
   }
 
-  void end_line(Loc loc = {}) {
+  void end_line(Op* op = nullptr) {
     out_ += '\n';
-    if (options_.lines) options_.lines->push_back(loc);
+    if (options_.lines) options_.lines->push_back(op);
   }
 
   void indent() { out_.append(size_t(indent_) * 2, ' '); }
@@ -105,7 +105,7 @@ class Printer {
       std::string_view file = sources_.ir_name(op->loc().file);
       out_ += fmt::format(" loc({}:{}:{})", quote(file), op->loc().line, op->loc().column);
     }
-    end_line(op->loc());
+    end_line(op);
   }
 
   void parameters(Block* block) {
@@ -164,7 +164,7 @@ class Printer {
       if (entry && entry->arg_count()) parameters(entry);
     }
     out_ += " {";
-    end_line(op->loc());
+    end_line(op);
     ++indent_;
     for (Block* block = entry; block; block = block->next()) {
       if (block != entry || region->block_count() > 1) {

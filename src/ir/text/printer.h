@@ -41,8 +41,8 @@ struct PrintOptions {
   bool locations = true;
   /// Of print(Op*): names that are kept; null numbers anew.
   PrintNames* names = nullptr;
-  /// Filled with the place of each line; that of a label of a block is unknown.
-  std::vector<Loc>* lines = nullptr;
+  /// Filled with the op of each line, which begins or ends there; null for a label of a block.
+  std::vector<Op*>* lines = nullptr;
 };
 
 std::string print(Module& module, const PrintOptions& options = {});

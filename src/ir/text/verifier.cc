@@ -74,6 +74,7 @@ class ModuleVerifier {
     check_blocks(op, verifier);
     if (!verifier.failed()) check_dominance(op, verifier);
     if (!verifier.failed() && op->info().has(SameType)) check_same_type(op, verifier);
+    if (!verifier.failed() && common::is_along_axis(op)) check_axis(op, verifier);
     if (!verifier.failed() && op->info().verify) op->info().verify(op, verifier);
     if (verifier.failed()) return false;
     for (unsigned r = 0; r < op->region_count(); ++r) {
@@ -219,6 +220,11 @@ class ModuleVerifier {
       Type type = op->result(i)->type();
       if (!same(type)) verifier.error("result {} must be {}, not {}", i, first->text, type->text);
     }
+  }
+
+  void check_axis(Op* op, OpVerifier& verifier) {
+    int64_t axis = op->attr(common::Along::axis), rank = int64_t(op->operand(0)->type()->rank());
+    if (axis < 0 || axis >= rank) verifier.error("axis {} is outside a tile of rank {}", axis, rank);
   }
 
   Module& module_;

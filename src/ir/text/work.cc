@@ -2,46 +2,33 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
+#include "ir/text/entries.h"
 #include "ir/text/verifier.h"
 
 namespace tessera {
 
 Attr work_attr(Context& context, const Work& work) {
-  std::vector<NamedAttr> entries{{"reads", context.dim(work.reads)},
-                                 {"writes", context.dim(work.writes)}};
-  if (work.infinite) entries.push_back({"infinite", context.boolean(true)});
-  if (work.flops) {
-    entries.push_back({"flops", context.dim(work.flops)});
-    entries.push_back({"dot_flops", context.dim(work.dot_flops)});
-    if (work.at_most) entries.push_back({"at_most", context.boolean(true)});
-    if (work.dot_dtype)
-      entries.push_back({"dot_dtype", context.dtype(*work.dot_dtype)});
-  }
-  return context.dict(std::move(entries));
+  using Entry = entry::Work;
+  auto size = [&](Dim dim) { return work.flops ? context.dim(dim) : nullptr; };
+  Attr dtype = work.flops && work.dot_dtype ? context.dtype(*work.dot_dtype) : nullptr;
+  return entry::make_dict(
+      context, {Entry::reads(context, work.reads), Entry::writes(context, work.writes),
+                Entry::infinite(context, work.infinite), Entry::flops(size(work.flops)),
+                Entry::dot_flops(size(work.dot_flops)), Entry::at_most(context, work.flops && work.at_most),
+                Entry::dot_dtype(dtype)});
 }
 
 std::optional<Work> read_work(Attr attr) {
-  if (!attr || !attr->is(AttrKind::Dict)) return std::nullopt;
-  auto size = [&](std::string_view name) {
-    Attr value = attr->get(name);
-    return value ? value->dim : nullptr;
-  };
-  auto flag = [&](std::string_view name) {
-    Attr value = attr->get(name);
-    return value && value->is(AttrKind::Bool) && value->boolean;
-  };
-  Work work{.flops = size("flops"),
-            .dot_flops = size("dot_flops"),
-            .at_most = flag("at_most"),
-            .infinite = flag("infinite"),
-            .reads = size("reads"),
-            .writes = size("writes")};
-  if (Attr dtype = attr->get("dot_dtype")) {
-    if (!dtype->is(AttrKind::DType)) return std::nullopt;
-    work.dot_dtype = dtype->dtype;
-  }
-  bool is_whole = work.reads && work.writes && !work.flops == !work.dot_flops;
-  return is_whole ? std::optional(work) : std::nullopt;
+  using Entry = entry::Work;
+  if (!attr || !entry::problem_of(attr, entry::Dict::Work).empty()) return std::nullopt;
+  Work work{.flops = entry::read(attr, Entry::flops),
+            .dot_flops = entry::read(attr, Entry::dot_flops),
+            .dot_dtype = entry::read(attr, Entry::dot_dtype),
+            .at_most = entry::read(attr, Entry::at_most),
+            .infinite = entry::read(attr, Entry::infinite),
+            .reads = entry::read(attr, Entry::reads),
+            .writes = entry::read(attr, Entry::writes)};
+  return !work.flops == !work.dot_flops ? std::optional(work) : std::nullopt;
 }
 
 void verify_work(Op* op, OpVerifier& verifier) {

@@ -119,6 +119,7 @@ void KernelRun::run_op(Op* op) {
     case OpKind::Transpose: return run_transpose(op);
     case OpKind::Reduce: return run_reduce(op);
     case OpKind::Scan: return run_scan(op);
+    case OpKind::Sort: return run_sort(op);
     case OpKind::Merge: return run_merge(op);
     case OpKind::Slice: return run_slice(op);
     case OpKind::Dot: return run_dot(op);

@@ -1,6 +1,6 @@
 #pragma once
 // A run of a kernel. Ops are methods, by family: eval.cc control and roles, eval_tiles.cc values,
-// eval_reduce.cc reductions, eval_scan.cc scans, eval_memory.cc loads and stores, eval_async.cc
+// eval_reduce.cc reductions, eval_scan.cc scans, eval_sort.cc sorts, eval_memory.cc loads and stores, eval_async.cc
 // copies and MMAs, eval_barriers.cc barriers and channels.
 
 #include <deque>
@@ -85,6 +85,7 @@ class KernelRun {
   void run_slice(Op* op);
   void run_reduce(Op* op);
   void run_scan(Op* op);
+  void run_sort(Op* op);
   void run_dot(Op* op);
   void run_pair_rows(Op* op);
   void run_dot_pairs(Op* op);

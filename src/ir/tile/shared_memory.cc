@@ -1,6 +1,9 @@
 #include "ir/tile/shared_memory.h"
 
+#include "ir/layout/reduction.h"
+#include "ir/layout/scan.h"
 #include "ir/layout/text.h"
+#include "ir/tile/ops.h"
 #include "support/check.h"
 
 namespace tessera::tile {
@@ -28,6 +31,21 @@ int64_t shared_bytes(Type view) {
 int64_t shared_alignment(Type view) {
   std::optional<layout::SharedLayout> layout = shared_layout_of(view);
   return layout ? layout->alignment() : 16;
+}
+
+std::optional<int64_t> exchanged_bytes(Op* op) {
+  std::optional<layout::Layout> from = layout::parse_layout(op->operand(0)->type()->layout);
+  if (!from) return std::nullopt;
+  int axis = int(op->is(info(OpKind::Reduce)) ? op->attr(attr::Reduce::axis) : op->attr(attr::Scan::axis));
+  int64_t element = byte_size(op->result(0)->type()->dtype);
+  if (op->is(info(OpKind::Reduce))) {
+    layout::Reduction plan = layout::plan_reduction(*from, axis, op->attr(attr::Reduce::keep));
+    int64_t slots = plan.slot_count();
+    return slots > 1 ? slots * plan.result.element_count() * element : 0;
+  }
+  std::optional<layout::Scan> plan = layout::plan_scan(*from, axis);
+  if (!plan) return std::nullopt;
+  return plan->exchanged() * element;
 }
 
 }  // namespace tessera::tile

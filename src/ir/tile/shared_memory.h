@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "ir/core/type.h"
+#include "ir/core/op.h"
 #include "ir/layout/shared_layout.h"
 
 namespace tessera::tile {
@@ -17,5 +17,9 @@ int64_t slot_bytes(const layout::SharedLayout& layout);
 int64_t shared_bytes(Type view);
 /// What its first byte's address must be a multiple of.
 int64_t shared_alignment(Type view);
+/// Bytes through which warps exchange what a tile.reduce or tile.scan combines; nullopt without a layout and a plan.
+std::optional<int64_t> exchanged_bytes(Op* op);
+/// What their address must be a multiple of.
+inline constexpr int64_t exchange_alignment = 16;
 
 }  // namespace tessera::tile

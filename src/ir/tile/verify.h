@@ -38,7 +38,8 @@ void verify_channel_op(Op* op, OpVerifier& verifier);
 void verify_pending(Op* op, OpVerifier& verifier);
 
 // Values (verify_value.cc).
-void verify_convert_layout(Op* op, OpVerifier& verifier);
+/// The result is a tile of the dims and the dtype of the first operand.
+void verify_as_operand(Op* op, OpVerifier& verifier);
 void verify_slice(Op* op, OpVerifier& verifier);
 void verify_splat(Op* op, OpVerifier& verifier);
 void verify_iota(Op* op, OpVerifier& verifier);
@@ -57,8 +58,11 @@ void verify_dot_pairs(Op* op, OpVerifier& verifier);
 /// The threads of a kernel, its roles and the layouts of all types in it (verify_threads.cc).
 void verify_threads(Op* kernel, OpVerifier& verifier);
 /// The layouts of tiles that threads make of others without what another thread holds, and of
-/// combinations along an axis, once the ops hold their rules (verify_layouts.cc).
+/// combinations along an axis, and then what the module says of itself, once the ops hold their rules
+/// (verify_layouts.cc).
 void verify_layouts(Op* kernel, OpVerifier& verifier);
+/// What the module says of itself, once layouts agree (verify_properties.cc).
+void verify_kernel_properties(Op* kernel, OpVerifier& verifier);
 
 /// Reports an axis outside 0 .. rank-1; true if `axis` names one.
 bool expect_axis(Op* op, OpVerifier& verifier, size_t rank);

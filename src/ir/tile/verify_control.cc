@@ -1,6 +1,4 @@
-#include <algorithm>
-
-#include "ir/core/common_attributes.h"
+#include "ir/schedule/schedule_keys.h"
 #include "ir/text/access_site.h"
 #include "ir/text/symbols.h"
 #include "ir/text/work.h"
@@ -31,11 +29,6 @@ void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
   }
 }
 
-/// Whether the module says of itself that layouts are assigned.
-bool has_layouts(const Module& module) {
-  return std::ranges::count(module.attr(common::Module::properties), "layouts-assigned");
-}
-
 }  // namespace
 
 void verify_kernel(Op* op, OpVerifier& verifier) {
@@ -52,12 +45,12 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     if (!type->is(TypeKind::Tensor)) verifier.error("parameter {} is no tensor: {}", i, type->text);
   }
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
+  for (const auto& problem : schedule::check_schedule(op->attr(attr::Kernel::schedule))) {
+    verifier.error("{}", schedule::to_string(problem));
+  }
   verify_work(op, verifier);
   verify_checks(op, body->arg_count(), verifier);
   if (!verifier.failed()) verify_free_dims(op, verifier);
-  if (!op->has(attr::Kernel::threads) && has_layouts(*op->module())) {
-    verifier.error("layouts are assigned to threads, and 'threads' is missing");
-  }
   if (!verifier.failed()) verify_threads(op, verifier);
 }
 

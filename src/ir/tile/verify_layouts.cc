@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "ir/layout/reduction.h"
 #include "ir/layout/register_map.h"
@@ -47,9 +48,11 @@ class LayoutVerifier {
     const layout::Layout *from = layout_of(source), *to = layout_of(op->result());
     if (!from || !to) return;
     layout::Point start{};
-    if (op->is(info(OpKind::Slice)))
-      std::ranges::copy(op->attr(attr::Slice::offsets), start.begin());
-    if (layout::register_map(*from, *to, axes, start)) return;
+    if (op->is(info(OpKind::Slice))) std::ranges::copy(op->attr(attr::Slice::offsets), start.begin());
+    Elements elements{source->type()->layout, op->result()->type()->layout, axes, start};
+    auto [known, fresh] = agree_.try_emplace(elements, false);
+    if (fresh) known->second = layout::register_map(*from, *to, axes, start).has_value();
+    if (known->second) return;
     error(op, "threads hold other elements of {} than of {}", source->type()->text,
           op->result()->type()->text);
   }
@@ -79,7 +82,11 @@ class LayoutVerifier {
     expect(op, op->result(1), plan->total);
   }
 
+  /// A tile of the second layout that is made of one of the first, axis by axis, from an offset on.
+  using Elements = std::tuple<std::string_view, std::string_view, std::vector<int>, layout::Point>;
+
   OpVerifier& verifier_;
+  std::map<Elements, bool> agree_;  ///< many ops are alike, and all registers of a layout are many
   std::map<std::string_view, std::optional<layout::Layout>> layouts_;
 };
 
@@ -88,6 +95,7 @@ class LayoutVerifier {
 void verify_layouts(Op* kernel, OpVerifier& verifier) {
   LayoutVerifier layouts(verifier);
   walk(kernel, [&](Op* op) { layouts.check(op); });
+  if (!verifier.failed()) verify_kernel_properties(kernel, verifier);
 }
 
 }  // namespace tessera::tile

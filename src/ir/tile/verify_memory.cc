@@ -28,8 +28,11 @@ void verify_view(Op* op, OpVerifier& verifier) {
   Type result = op->result()->type();
   if (!result->is(TypeKind::View))
     return verifier.error("the result must be a view, not {}", result->text);
-  if (memory->def() && kind_of(memory->def()) != OpKind::Alloc) {
-    return verifier.error("it is a view of a parameter or an alloc, not of another view");
+  Op* def = memory->def();
+  bool is_contiguous = !def || def->is(info(OpKind::Alloc)) ||
+                       (def->is(info(OpKind::AllocShared)) && memory->type()->layout.empty());
+  if (!is_contiguous) {
+    return verifier.error("it is a view of a parameter or an alloc, not of another view, nor of memory with a layout");
   }
   if (result->dtype != memory->type()->dtype) {
     verifier.error("a view of {} on memory of {}", to_string(result->dtype),

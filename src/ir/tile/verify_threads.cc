@@ -14,6 +14,7 @@ namespace {
 
 constexpr int64_t warp_size = 32;
 constexpr int64_t max_threads = 1024;
+constexpr int64_t max_registers = 4096;  // far more than any machine has
 constexpr int64_t max_shared = int64_t(1) << 24;
 
 /// Extents of the last `rank` dims of a type; empty where one is no number.
@@ -151,6 +152,10 @@ class ThreadVerifier {
     if (!layout) return error(op, "'{}' is no layout of a tile: {}", type->layout, why.message);
     if (!same_extents(last_extents(type, type->rank()), layout->extents(), layout->rank())) {
       return error(op, "the layout has other extents than the tile: {}", type->text);
+    }
+    if (layout->registers_per_thread() > max_registers) {
+      return error(op, "a thread holds at most {} elements of a tile, not {} of {}", max_registers,
+                   layout->registers_per_thread(), type->text);
     }
     if (warps_ && layout->warps() != warps_) {
       error(op, "a layout of {} warps in {} warps: {}", layout->warps(), warps_, type->text);

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "frontend/binding/import_place.h"
 #include "frontend/values/check_numerics.h"
 #include "frontend/values/embedded.h"
 #include "lsp/features/completion_data.h"
@@ -57,12 +58,12 @@ class Completer {
   void statement_words();
   void expression_words();
   void names(char order, bool with_language = true);
+  void library_names(char order);
   void directives();
 
   bool at_top_level() const;
   bool in_type() const;
   bool may_be_in_type(const Symbol& symbol);
-  int32_t opening_of(int32_t index) const;
   Meaning object_before(int32_t index);
   /// Whether there is another item of this label.
   bool takes(const std::string& label);
@@ -127,22 +128,12 @@ void Completer::words(WordKind kind, char order) {
   }
 }
 
-/// The opening bracket that the closing one at `index` belongs to; -1 when there is none.
-int32_t Completer::opening_of(int32_t index) const {
-  for (int32_t depth = 0, at = index; at >= 0; --at) {
-    TokenKind kind = cursor_.before()[size_t(at)]->kind;
-    if (is_closing(kind)) ++depth;
-    if (is_opening(kind) && --depth == 0) return at;
-  }
-  return -1;
-}
-
 /// The kind of the expression that ends with a token.
 Meaning Completer::object_before(int32_t index) {
   if (index < 0) return {};
   const RawToken& token = *cursor_.before()[size_t(index)];
   if (is_closing(token.kind)) {
-    Meaning object = object_before(opening_of(index) - 1);
+    Meaning object = object_before(cursor_.before_bracket(size_t(index)));
     if (token.kind == TokenKind::Rparen) return resolver_.result_of(object);
     return object.sort == ValueSort::Name ? Meaning{} : object;
   }
@@ -198,16 +189,8 @@ void Completer::members() {
   for (WordKind kind : member_words(object.sort)) words(kind, 'a');
   if (object.sort != ValueSort::Name) return;
   const Symbol& symbol = *object.symbol;
-  bool space = symbol.word && symbol.word->kind == WordKind::Namespace;
-  if (space && symbol.prefix == "tile") {
-    for (const frontend::Builtin& op : all_tile_ops()) add(builtin_symbol(op), 'a');
-  } else if (space || (symbol.kind == SymbolKind::Namespace && symbol.prefix == "tessera")) {
-    for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), 'b');
-  } else if (symbol.kind == SymbolKind::File) {
-    declared_in(*symbol.file, 'a');
-  } else if (symbol.kind == SymbolKind::Kernel) {
-    words(WordKind::KernelMember, 'a');
-  }
+  if (symbol.kind == SymbolKind::Kernel) return words(WordKind::KernelMember, 'a');
+  for (const Symbol& member : resolver_.names_of(symbol)) add(member, 'a');
 }
 
 /// After `@`, or after a part of a decorator's name.
@@ -257,14 +240,9 @@ void Completer::imported_names() {
     if (token.kind == TokenKind::Import) break;
     path += cursor_.piece()->text(token);
   }
-  std::string file = context_.workspace.resolve_import(path, file_.path());
-  FileModel* target = file.empty() ? nullptr : context_.workspace.model(file);
-  if (!target) {
-    if (path != "tessera" && path != "tessera.ops") return;
-    for (const frontend::Builtin& op : all_ops()) add(builtin_symbol(op), 'a');
-    return;
-  }
-  declared_in(*target, 'a');
+  auto module = resolver_.module(file_, path);
+  if (!module) return;
+  for (const Symbol& name : resolver_.names_of(*module)) add(name, 'a');
 }
 
 void Completer::arguments(const OpenBracket& call) {
@@ -360,6 +338,36 @@ void Completer::names(char order, bool with_language) {
   words(WordKind::Namespace, char(order + 2));
   words(WordKind::Constant, char(order + 2));
   words(WordKind::Device, char(order + 2));
+  library_names(char(order + 3));
+}
+
+/// Names of the standard library that the file does not import yet; taking one adds the import.
+void Completer::library_names(char order) {
+  constexpr const char* module = "tessera.nn";
+  std::string path = file_.is_library() ? "" : context_.workspace.resolve_import(module, file_.path());
+  FileModel* library = path.empty() ? nullptr : context_.workspace.model(path);
+  ImportPlace import(module);
+  const Piece* of_statement = nullptr;
+  for (const auto& piece : file_.pieces()) {
+    for (const ast::Declaration& declaration : piece->declarations) {
+      const ast::Stmt* before = import.statement();
+      if (declaration.stmt->loc.file == piece->file) import.visit(*declaration.stmt);
+      if (import.statement() != before) of_statement = piece.get();
+    }
+  }
+  if (!library || !of_statement) return;
+  Loc place = import.place(*of_statement->sources);
+  Json at = range_json(context_, file_, of_statement->in_document(of_statement->range(place)));
+  for (const auto& [name, where] : library->declared()) {
+    auto symbol = resolver_.declared(*library, *where.second, *where.first);
+    if (!symbol || file_.find(name)) continue;
+    symbol->name = name;
+    size_t before = items_.size();
+    add(*symbol, order);
+    if (items_.size() == before) continue;
+    items_.back()["detail"] = fmt::format("from {}", module);
+    items_.back()["additionalTextEdits"] = Json::array({{{"range", at}, {"newText", import.text(name)}}});
+  }
 }
 
 void Completer::directives() {

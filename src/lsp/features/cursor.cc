@@ -8,7 +8,7 @@ Cursor::Cursor(const FileModel& file, uint32_t offset) {
   if (!piece_) return;
   offset_ = offset - piece_->begin;
   bool line_open = false;
-  size_t depth = 0;
+  BracketDepth depth;
   for (const RawToken& token : piece_->tokens) {
     if (token.offset >= offset_) break;
     uint32_t end = token.offset + token.length;
@@ -23,12 +23,11 @@ Cursor::Cursor(const FileModel& file, uint32_t offset) {
       prefix_ = piece_->text().substr(token.offset, offset_ - token.offset);
       break;
     }
-    if (token.kind == TokenKind::Newline && depth == 0) line_open = false;
+    if (token.kind == TokenKind::Newline && !depth.is_inside()) line_open = false;
     if (is_trivia(token.kind) || token.role == TokenRole::Inactive) continue;
     if (!line_open) line_begin_ = before_.size();
     line_open = true;
-    if (is_opening(token.kind)) ++depth;
-    if (is_closing(token.kind) && depth > 0) --depth;
+    depth.take(token.kind);
     before_.push_back(&token);
   }
   if (!line_open) line_begin_ = before_.size();
@@ -38,22 +37,19 @@ Cursor::Cursor(const FileModel& file, uint32_t offset) {
 void Cursor::read_brackets() {
   for (size_t i = 0; i < before_.size(); ++i) {
     const RawToken& token = *before_[i];
-    if (is_opening(token.kind)) {
-      OpenBracket open;
+    BracketStep step = brackets_.take(token.kind);
+    if (step == BracketStep::Opens) {
+      OpenBracket& open = brackets_.innermost();
       open.kind = token.kind;
       open.offset = token.offset;
       open.before = int32_t(i) - 1;
       TokenKind word = i >= 2 ? before_[i - 2]->kind : TokenKind::EndOfFile;
       open.declares = token.kind == TokenKind::Lparen && (word == TokenKind::Def || word == TokenKind::Module);
-      brackets_.push_back(open);
-      continue;
+    } else if (step == BracketStep::Closes) {
+      closed_[i] = brackets_.closed().before;
+    } else if (brackets_.is_inside()) {
+      read_argument(brackets_.innermost(), i);
     }
-    if (is_closing(token.kind)) {
-      if (!brackets_.empty()) brackets_.pop_back();
-      continue;
-    }
-    if (brackets_.empty()) continue;
-    read_argument(brackets_.back(), i);
   }
 }
 
@@ -78,6 +74,11 @@ void Cursor::read_argument(OpenBracket& open, size_t index) {
     open.keyword = piece_->text(*before_[index - 1]);
     open.given.push_back(open.keyword);
   }
+}
+
+int32_t Cursor::before_bracket(size_t index) const {
+  auto found = closed_.find(index);
+  return found == closed_.end() ? -1 : found->second;
 }
 
 std::string_view Cursor::last_text(size_t back) const {

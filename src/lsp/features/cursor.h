@@ -1,11 +1,13 @@
 #pragma once
 // Finds the syntax around a cursor from tokens alone: half-typed text has no tree.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "frontend/syntax/brackets.h"
 #include "lsp/model/file_model.h"
 
 namespace tessera::lsp {
@@ -14,7 +16,7 @@ namespace tessera::lsp {
 struct OpenBracket {
   TokenKind kind = TokenKind::Lparen;
   uint32_t offset = 0;       ///< in the piece
-  int32_t before = -1;       ///< index in code() of the token before it; -1: none
+  int32_t before = -1;       ///< index in before() of the token before it; -1: none
   size_t commas = 0;         ///< between it and the cursor, at its level; those of a lambda's parameters do not count
   size_t by_place = 0;       ///< arguments before the one that the cursor is in, and before the first with a name
   std::vector<std::string> given;  ///< the names of arguments, also of the one that the cursor is in
@@ -44,7 +46,9 @@ class Cursor {
   }
   std::string_view last_text(size_t back = 0) const;
   /// Open brackets, the innermost last.
-  const std::vector<OpenBracket>& brackets() const { return brackets_; }
+  const std::vector<OpenBracket>& brackets() const { return brackets_.all(); }
+  /// Index in before() of the token before the bracket that the closing one at `index` ends; -1 when there is none.
+  int32_t before_bracket(size_t index) const;
   /// Index in before() of the first token of the logical line.
   size_t line_begin() const { return line_begin_; }
   /// Kind of the first token of the logical line; EndOfFile at its start.
@@ -60,7 +64,8 @@ class Cursor {
   bool in_text_ = false;
   bool in_directive_ = false;
   std::vector<const RawToken*> before_;
-  std::vector<OpenBracket> brackets_;
+  OpenBrackets<OpenBracket> brackets_;
+  std::map<size_t, int32_t> closed_;  ///< by index of the closing bracket: OpenBracket::before
   size_t line_begin_ = 0;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "frontend/syntax/brackets.h"
 #include "lsp/features/symbol_kinds.h"
 
 namespace tessera::lsp {
@@ -27,16 +28,17 @@ std::string one_line(const Piece& piece, Range range) {
   return out;
 }
 
-/// From the name of a def or module to the colon of its body.
-Range header_range(const Piece& piece, uint32_t begin) {
-  size_t depth = 0;
+/// From the end of the parameters of a def or module, whose name is at `begin`, to the colon of its body.
+Range behind_parameters(const Piece& piece, uint32_t begin) {
+  BracketDepth brackets;
+  uint32_t end = uint32_t(piece.text().size()), behind = end;
   for (const RawToken& token : piece.tokens) {
     if (token.offset < begin || token.role != TokenRole::Code) continue;
-    if (is_opening(token.kind)) ++depth;
-    if (is_closing(token.kind) && depth > 0) --depth;
-    if (token.kind == TokenKind::Colon && depth == 0) return {begin, token.offset};
+    bool closes = brackets.take(token.kind) == BracketStep::Closes && !brackets.is_inside();
+    if (closes && behind == end) behind = token.offset + token.length;
+    if (token.kind == TokenKind::Colon && !brackets.is_inside()) return {std::min(behind, token.offset), token.offset};
   }
-  return {begin, uint32_t(piece.text().size())};
+  return {behind, end};
 }
 
 std::span<const ast::Parameter> parameters_of(const Symbol& symbol) {
@@ -150,15 +152,7 @@ Signature signature_of(const Symbol& symbol) {
   }
   made.label += ")";
   // The text after the parameters, as written.
-  Range header = header_range(*symbol.piece, name.begin);
-  size_t depth = 0;
-  for (const RawToken& token : symbol.piece->tokens) {
-    if (token.offset < name.end || token.offset >= header.end || token.role != TokenRole::Code) continue;
-    if (is_opening(token.kind)) ++depth;
-    if (!is_closing(token.kind) || depth == 0 || --depth != 0) continue;
-    made.label += one_line(*symbol.piece, {token.offset + token.length, header.end}).insert(0, " ");
-    break;
-  }
+  made.label += " " + one_line(*symbol.piece, behind_parameters(*symbol.piece, name.begin));
   while (made.label.ends_with(' ')) made.label.pop_back();
   for (size_t at; (at = made.label.find(")  ")) != std::string::npos;) made.label.erase(at + 1, 1);
   return made;

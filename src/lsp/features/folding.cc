@@ -7,6 +7,7 @@
 #include <set>
 
 #include "frontend/syntax/ast_walk.h"
+#include "frontend/syntax/brackets.h"
 #include "lsp/features/features.h"
 
 namespace tessera::lsp {
@@ -79,19 +80,20 @@ void Folder::read_lines() {
 }
 
 void Folder::tokens(const Piece& piece) {
-  std::vector<uint32_t> open;
+  OpenBrackets<uint32_t> brackets;  // with their lines
   std::vector<uint32_t> conditions;
   for (size_t i = 0; i < piece.tokens.size(); ++i) {
     const RawToken& token = piece.tokens[i];
     uint32_t first = line_of(piece, token.offset);
     uint32_t last = line_of(piece, token.offset + std::max(token.length, 1u) - 1);
     if (token.kind == TokenKind::String && last > first) add(first, last);
-    if (is_opening(token.kind)) open.push_back(first);
-    if (is_closing(token.kind) && !open.empty()) {
+    BracketStep step = brackets.take(token.kind);
+    if (step == BracketStep::Opens) brackets.innermost() = first;
+    if (step == BracketStep::Closes) {
       // The line of the closing bracket stays in sight.
-      if (first > open.back() + 1) add(open.back(), first - 1);
-      add_inside(open.back() + 1, first);
-      open.pop_back();
+      uint32_t begin = brackets.closed();
+      if (first > begin + 1) add(begin, first - 1);
+      add_inside(begin + 1, first);
     }
     if (token.kind == TokenKind::String) add_inside(first + 1, last);
     if (token.role != TokenRole::Directive || i + 1 >= piece.tokens.size()) continue;

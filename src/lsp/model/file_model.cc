@@ -149,7 +149,7 @@ void FileModel::index() {
   declared_.clear();
   for (const std::shared_ptr<Piece>& piece : pieces_) {
     for (const Declared& declared : piece->names.declared) {
-      declared_.try_emplace(declared.name, &declared, piece.get());
+      declared_.emplace(declared.name, std::pair(&declared, piece.get()));
     }
   }
 }
@@ -161,8 +161,8 @@ const Piece* FileModel::piece_at(uint32_t offset) const {
 }
 
 const Declared* FileModel::find(std::string_view name, const Piece** where) const {
-  auto found = declared_.find(name);
-  if (found == declared_.end()) return nullptr;
+  auto found = declared_.lower_bound(name);
+  if (found == declared_.end() || found->first != name) return nullptr;
   if (where) *where = found->second.second;
   return found->second.first;
 }

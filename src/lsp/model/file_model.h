@@ -58,7 +58,9 @@ class FileModel {
   const Piece* piece_at(uint32_t offset) const;
   /// The first declaration of a name; null when there is none.
   const Declared* find(std::string_view name, const Piece** where = nullptr) const;
-  const std::map<std::string_view, std::pair<const Declared*, const Piece*>>& declared() const { return declared_; }
+  /// All declarations by name, those of one name in their order.
+  using DeclaredNames = std::multimap<std::string_view, std::pair<const Declared*, const Piece*>>;
+  const DeclaredNames& declared() const { return declared_; }
 
  private:
   void cut(PieceStore& store, const ParseOptions& options);
@@ -69,7 +71,7 @@ class FileModel {
   std::string text_;
   LineIndex lines_;
   std::vector<std::shared_ptr<Piece>> pieces_;
-  std::map<std::string_view, std::pair<const Declared*, const Piece*>> declared_;
+  DeclaredNames declared_;
   std::vector<std::string> included_;
   bool is_whole_ = false;
   bool has_directives_ = false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "frontend/syntax/brackets.h"
 #include "lsp/model/names.h"
 #include "lsp/model/piece.h"
 
@@ -27,7 +28,7 @@ class Leftovers {
 
  private:
   void tokens();
-  void leftover(size_t at, const std::vector<size_t>& code, const std::vector<int32_t>& callees);
+  void leftover(size_t at, const std::vector<size_t>& code, int32_t callee);
   void macros();
   void declarations();
   void from_tokens(Range range);
@@ -39,7 +40,8 @@ class Leftovers {
   std::unordered_map<uint32_t, int32_t> by_offset_;
 };
 
-void Leftovers::leftover(size_t at, const std::vector<size_t>& code, const std::vector<int32_t>& callees) {
+/// A name in the arguments of `callee`, -1 where it is in none.
+void Leftovers::leftover(size_t at, const std::vector<size_t>& code, int32_t callee) {
   auto kind = [&](size_t i) { return i < code.size() ? piece_.tokens[code[i]].kind : TokenKind::EndOfFile; };
   const RawToken& token = piece_.tokens[code[at]];
   Range range{token.offset, token.offset + token.length};
@@ -51,9 +53,9 @@ void Leftovers::leftover(size_t at, const std::vector<size_t>& code, const std::
   if (at > 0 && kind(at - 1) == TokenKind::Dot) {
     made.kind = OccurrenceKind::Member;
     made.parent = at > 1 ? named(at - 2) : -1;
-  } else if (!callees.empty() && callees.back() >= 0 && kind(at + 1) == TokenKind::Assign) {
+  } else if (callee >= 0 && kind(at + 1) == TokenKind::Assign) {
     made.kind = OccurrenceKind::Argument;
-    made.parent = callees.back();
+    made.parent = callee;
   } else {
     made.local = names_.visible(piece_.text(token), token.offset);
     made.is_certain = false;
@@ -68,16 +70,15 @@ void Leftovers::tokens() {
   for (size_t i = 0; i < piece_.tokens.size(); ++i) {
     if (piece_.tokens[i].role == TokenRole::Code) code.push_back(i);
   }
-  std::vector<int32_t> callees;  // for each open bracket: the name before it, or -1
+  OpenBrackets<int32_t> callees;  // the name before each, or -1
   for (size_t at = 0; at < code.size(); ++at) {
     const RawToken& token = piece_.tokens[code[at]];
-    if (is_opening(token.kind)) {
+    if (callees.take(token.kind) == BracketStep::Opens) {
       auto before = at > 0 ? by_offset_.find(piece_.tokens[code[at - 1]].offset) : by_offset_.end();
-      callees.push_back(token.kind == TokenKind::Lparen && before != by_offset_.end() ? before->second : -1);
-    } else if (is_closing(token.kind)) {
-      if (!callees.empty()) callees.pop_back();
+      bool is_call = token.kind == TokenKind::Lparen && before != by_offset_.end();
+      callees.innermost() = is_call ? before->second : -1;
     } else if (token.kind == TokenKind::Name && by_offset_.count(token.offset) == 0) {
-      leftover(at, code, callees);
+      leftover(at, code, callees.is_inside() ? callees.innermost() : -1);
     }
   }
 }

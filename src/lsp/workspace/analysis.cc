@@ -5,11 +5,14 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "api/frontend_compile.h"
+#include "frontend/binding/import_place.h"
 #include "frontend/file_check.h"
 #include "frontend/evaluate/session.h"
 #include "frontend/index/collector.h"
+#include "frontend/uncalled_check.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
 #include "lsp/model/dependencies.h"
@@ -229,6 +232,21 @@ class PieceFiles : public frontend::ParsedFiles {
   bool has_whole_ = false;
 };
 
+/// The names of a file, of which diagnostics may suggest one, and the pieces that a fix may add an import to.
+uint64_t hash_of_names(const FileModel& file) {
+  uint64_t hash = 0;
+  bool is_first = true;
+  for (const std::shared_ptr<Piece>& piece : file.pieces()) {
+    for (const Declared& declared : piece->names.declared) hash = hash_combine(hash, hash64(declared.name));
+    bool may_import = std::ranges::any_of(piece->declarations, [&](const ast::Declaration& each) {
+      bool is_import = each.stmt->kind == ast::NodeKind::Import || each.stmt->kind == ast::NodeKind::FromImport;
+      return is_import || std::exchange(is_first, is_first && is_docstring(*each.stmt));
+    });
+    if (may_import) hash = hash_combine(hash, piece->file);
+  }
+  return hash;
+}
+
 /// One analysis of a file by its pieces.
 class PieceAnalysis {
  public:
@@ -241,9 +259,7 @@ class PieceAnalysis {
         diagnostics_(sources_),
         dependencies_(file) {
     diagnostics_.set_error_limit(error_limit);
-    for (const std::shared_ptr<Piece>& piece : file.pieces()) {
-      for (const Declared& declared : piece->names.declared) names_ = hash_combine(names_, hash64(declared.name));
-    }
+    names_ = hash_of_names(file);
   }
 
   /// False: it has to be compiled as a whole.
@@ -281,7 +297,7 @@ class PieceAnalysis {
   tessera::Context context_;
   frontend::IndexCollector collector_{collected};
   std::unique_ptr<frontend::FileCheck> check_;
-  uint64_t names_ = 0;    ///< that the file declares
+  uint64_t names_ = 0;    ///< that the file declares, and its imports
   uint64_t imports_ = 0;  ///< of the states of the files that are imported
   std::vector<Checked> checked_;
   std::vector<Diagnostic> loaded_, finished_;  ///< of no declaration: before all of them, and behind
@@ -347,7 +363,7 @@ void PieceAnalysis::check_the_rest(const std::function<bool()>& is_cancelled) {
     uint64_t rest = 0;  // which functions of it were not run
     auto note = [&](const ast::Stmt& stmt) {
       const auto* def = ast::as<ast::Def>(&stmt);
-      if (def && !was_run(*def)) rest = hash_combine(rest + 1, def->name.loc.line);
+      if (def && frontend::UncalledCheck::lacks_run(*def, was_run)) rest = hash_combine(rest + 1, def->name.loc.line);
     };
     note(declaration);
     const auto* module = ast::as<ast::Module>(&declaration);

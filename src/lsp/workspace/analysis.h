@@ -64,7 +64,7 @@ struct EntryShapes {
 /// The results of one declaration; places are those of the analysis' source manager.
 struct DeclarationResult {
   std::vector<Diagnostic> diagnostics;
-  uint64_t names = 0;             ///< of those that the file declares, of which diagnostics may suggest one
+  uint64_t names = 0;             ///< of what the file declares and imports, which diagnostics and fixes name
   frontend::SemanticIndex index;  ///< of expressions it has names and members, these at their name
   std::vector<EntryShapes> entries;
 };

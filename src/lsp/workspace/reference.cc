@@ -69,7 +69,7 @@ class TableReader {
  private:
   void line(std::string_view text) {
     if (text.starts_with("//")) return comment(text.substr(2));
-    for (std::string_view start : {"BUILTIN(", "#include ", "ELEMENTWISE(", "FUNCTION(", "MATH("}) {
+    for (std::string_view start : {"BUILTIN", "#include ", "ELEMENTWISE(", "FUNCTION(", "MATH("}) {
       if (text.starts_with(start)) return row(text);
     }
     if (text.empty()) next_ = {};
@@ -197,7 +197,5 @@ const frontend::Builtin* find_op(std::string_view name) {
 const frontend::Builtin* find_tile_op(std::string_view name) { return find_in(frontend::tile_builtins(), name); }
 
 std::span<const frontend::Builtin> all_ops() { return frontend::common_builtins(); }
-
-std::span<const frontend::Builtin> all_tile_ops() { return frontend::tile_builtins(); }
 
 }  // namespace tessera::lsp

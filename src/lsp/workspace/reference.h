@@ -43,7 +43,6 @@ std::string signature_text(const frontend::Builtin& builtin,
 const frontend::Builtin* find_op(std::string_view name);
 const frontend::Builtin* find_tile_op(std::string_view name);
 std::span<const frontend::Builtin> all_ops();
-std::span<const frontend::Builtin> all_tile_ops();
 
 /// The tables as text (cmake/embed.cmake).
 std::span<const frontend::EmbeddedFile> reference_texts();

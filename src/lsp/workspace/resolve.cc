@@ -41,7 +41,6 @@ Symbol word_symbol(const Word& word) {
   made.name = word.text;
   made.key = fmt::format("word {} {}", int(word.kind), word.text);
   made.word = &word;
-  if (word.kind == WordKind::Namespace) made.prefix = word.text;
   return made;
 }
 
@@ -118,54 +117,110 @@ std::optional<Symbol> Resolver::local(FileModel& file, const Piece& piece, int32
   return made;
 }
 
-std::optional<Symbol> Resolver::declared(FileModel& file, const Piece& piece, const Declared& declared, bool follow) {
-  Deeper deeper(followed_);
-  if (deeper.too_deep()) return std::nullopt;
+Symbol Resolver::own_symbol(const DeclaredPlace& declaration) {
+  const Declared& declared = *declaration.declared;
   Symbol made;
   made.kind = declared.kind;
   made.name = declared.name;
-  made.file = &file;
-  made.piece = &piece;
-  made.range = piece.in_document(declared.name_range);
-  made.full_range = piece.in_document(declared.range);
+  made.file = declaration.file;
+  made.piece = declaration.piece;
+  made.range = made.piece->in_document(declared.name_range);
+  made.full_range = made.piece->in_document(declared.range);
   made.declared = &declared;
-  made.key = fmt::format("{}:{}", file.path(), declared.name);
-  if (declared.kind == SymbolKind::Namespace) made.prefix = declared.name;
-  bool imports = declared.kind == SymbolKind::Import || declared.kind == SymbolKind::File;
-  if (!follow || !imports) return made;
-  bool whole = declared.kind == SymbolKind::File;
-  auto target = whole ? file_symbol(file, declared.path) : imported(file, declared.path, declared.imported);
-  if (!target) {
-    made.kind = SymbolKind::Import;
-    return made;
-  }
-  if (declared.name == (whole ? declared.path : declared.imported)) return target;
-  // Under another name it is a name of its own.
-  target->key = made.key;
-  target->alias = Symbol::Alias{declared.name, &file, made.range};
-  return target;
-}
-
-std::optional<Symbol> Resolver::file_symbol(FileModel& from, std::string_view dotted) {
-  std::string path = workspace_.resolve_import(dotted, from.path());
-  FileModel* file = path.empty() ? nullptr : workspace_.model(path);
-  if (!file) {
-    if (dotted == "tessera" || dotted == "tessera.ops") return word_symbol(*find_word("ops", WordKind::Namespace));
-    if (dotted == "tessera.tile") return word_symbol(*find_word("tile", WordKind::Namespace));
-    return std::nullopt;
-  }
-  Symbol made;
-  made.kind = SymbolKind::File;
-  made.name = dotted;
-  made.key = "file " + path;
-  made.file = file;
-  made.piece = file->piece_at(0);
+  made.key = fmt::format("{}:{}", made.file->path(), declared.name);
   return made;
 }
 
-std::optional<Symbol> Resolver::imported(FileModel& from, std::string_view path, std::string_view name) {
-  std::optional<Symbol> file = file_symbol(from, squeezed(path));
-  return file ? member({ValueSort::Name, std::move(file)}, name) : std::nullopt;
+std::optional<Symbol> Resolver::declared(FileModel& file, const Piece& piece, const Declared& declared, bool follow) {
+  bool imports = declared.kind == SymbolKind::Import || declared.kind == SymbolKind::File ||
+                 declared.kind == SymbolKind::Namespace;
+  DeclaredPlace asked{&file, &piece, &declared};
+  return follow && imports ? linked(linker_.follow(program_.file(file), declared), asked) : own_symbol(asked);
+}
+
+std::optional<Symbol> Resolver::step(const names::Linked::Step& step, const DeclaredPlace& asked) {
+  if (step.declared == asked.declared) return own_symbol(asked);
+  auto [file, piece] = static_cast<const WorkspaceFile*>(step.file)->place_of(*step.declared);
+  return file ? std::optional(own_symbol({file, piece, step.declared})) : std::nullopt;
+}
+
+std::optional<Symbol> Resolver::target(const names::Linked& linked, const DeclaredPlace& asked) {
+  using Kind = names::Linked::Kind;
+  Symbol made;
+  switch (linked.kind) {
+    case Kind::Unknown:
+    case Kind::Failed: return std::nullopt;
+    case Kind::Declared: return step({linked.file, linked.declared}, asked);
+    case Kind::Language: {
+      std::string_view path = linked.path;
+      if (!path.starts_with("tile.")) return language_name(path, false);
+      const frontend::Builtin* op = find_tile_op(path.substr(path.find('.') + 1));
+      return op ? std::optional(builtin_symbol(*op)) : std::nullopt;
+    }
+    case Kind::File:
+      made.kind = SymbolKind::File;
+      made.name = linked.path;
+      made.file = &static_cast<const WorkspaceFile*>(linked.file)->model();
+      made.piece = made.file->piece_at(0);
+      made.key = "file " + made.file->path();
+      return made;
+    case Kind::Folder:
+      made.kind = SymbolKind::Namespace;
+      made.name = linked.path.substr(linked.path.rfind('.') + 1);
+      made.prefix = linked.path;
+      made.file = &static_cast<const WorkspaceFile*>(linked.file)->model();
+      made.key = fmt::format("{}:{}", made.file->path(), linked.path);
+      return made;
+  }
+  return std::nullopt;
+}
+
+/// The import under another name makes a name of its own; one that leads nowhere is its own meaning.
+std::optional<Symbol> Resolver::linked(const names::Linked& linked, const DeclaredPlace& asked) {
+  std::optional<Symbol> found = target(linked, asked);
+  std::span<const names::Linked::Step> renaming = linked.steps;
+  if (!found && !linked.steps.empty()) {
+    found = step(linked.steps.back(), asked);
+    if (found) found->kind = SymbolKind::Import;
+    renaming = renaming.first(renaming.size() - 1);
+  }
+  for (const names::Linked::Step& each : renaming) {
+    const Declared& declared = *each.declared;
+    bool is_whole = declared.kind == SymbolKind::File;
+    bool is_path = declared.kind == SymbolKind::Namespace;
+    if (is_path || declared.name == (is_whole ? declared.path : declared.imported)) continue;
+    std::optional<Symbol> alias = step(each, asked);
+    if (!found || !alias) break;
+    found->key = alias->key;
+    found->alias = Symbol::Alias{alias->name, alias->file, alias->range};
+    break;
+  }
+  return found;
+}
+
+std::optional<Symbol> Resolver::module(FileModel& from, std::string_view dotted) {
+  return linked(linker_.module(program_.file(from), squeezed(dotted)));
+}
+
+names::Linked Resolver::module_of(const Symbol& symbol) {
+  using Kind = names::Linked::Kind;
+  bool is_language = symbol.word && symbol.word->kind == WordKind::Namespace;
+  if (is_language) return {.kind = Kind::Language, .path = symbol.word->text};
+  if (symbol.kind == SymbolKind::File) return {.kind = Kind::File, .file = &program_.file(*symbol.file)};
+  if (symbol.kind != SymbolKind::Namespace) return {};
+  return {.kind = Kind::Folder, .file = &program_.file(*symbol.file), .path = symbol.prefix};
+}
+
+std::vector<Symbol> Resolver::names_of(const Symbol& module) {
+  names::Linked of = module_of(module);
+  std::vector<Symbol> symbols;
+  for (const std::string& name : linker_.members(of)) {
+    std::optional<Symbol> member = linked(linker_.member(of, name));
+    if (!member) continue;
+    member->name = name;
+    symbols.push_back(std::move(*member));
+  }
+  return symbols;
 }
 
 std::optional<Symbol> Resolver::own_member(const std::optional<Symbol>& module, std::string_view name) {
@@ -220,8 +275,9 @@ std::optional<Symbol> Resolver::resolve(const NamePlace& place) {
     case OccurrenceKind::Free: return free_name(file, *place.piece, name, occurrence.in_type);
     case OccurrenceKind::OwnMember:
       return own_member(declared_name(file, *place.piece, occurrence.owner, false), name);
-    case OccurrenceKind::Path: return file_symbol(file, squeezed(occurrence.path));
-    case OccurrenceKind::Imported: return imported(file, occurrence.path, name);
+    case OccurrenceKind::Path: return module(file, occurrence.path);
+    case OccurrenceKind::Imported:
+      return linked(linker_.imported(program_.file(file), squeezed(occurrence.path), name));
     case OccurrenceKind::Decorator: return decorator(occurrence.path);
     case OccurrenceKind::Effect: return word(WordKind::Effect);
     case OccurrenceKind::Privilege: return word(WordKind::Privilege);

@@ -1,11 +1,12 @@
 #pragma once
-// Resolves a name in a file: from its occurrence (names.h) through the file's declarations and its
-// imports to its declaration, or to a word of the language.
+// What a name in a file is for the client: its occurrence (names.h), linked with its declaration (frontend/binding)
+// or a word of the language, as a symbol with its place in a document.
 
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "lsp/workspace/program.h"
 #include "lsp/workspace/reference.h"
 #include "lsp/workspace/workspace.h"
 
@@ -24,7 +25,7 @@ struct Symbol {
   const Local* local = nullptr;
   const frontend::Builtin* builtin = nullptr;
   const Word* word = nullptr;
-  std::string prefix;  ///< of Namespace: "tessera", "a.b"
+  std::string prefix;  ///< of Namespace: "a.b" of imports below it
   /// What the names look like and where they get that meaning, when it is imported under another name
   /// than its own.
   struct Alias {
@@ -47,6 +48,13 @@ struct NamePlace {
   Range range() const { return piece->in_document(occurrence->range); }
 };
 
+/// A declaration with where it stands; one in a branch that is not taken is in no list of its file.
+struct DeclaredPlace {
+  FileModel* file = nullptr;
+  const Piece* piece = nullptr;
+  const Declared* declared = nullptr;
+};
+
 /// The kind of a value, as far as the text determines it.
 enum class ValueSort : uint8_t { Unknown, Name, Instance, Schedule, Tensor, Cache, Optimizer };
 
@@ -65,7 +73,7 @@ struct Followed {
 
 class Resolver {
  public:
-  explicit Resolver(Workspace& workspace) : workspace_(workspace) {}
+  explicit Resolver(Workspace& workspace) : workspace_(workspace), program_(workspace), linker_(program_) {}
 
   /// The name at an offset of a file, if there is one.
   std::optional<NamePlace> name_at(FileModel& file, uint32_t offset) const;
@@ -74,6 +82,10 @@ class Resolver {
   std::optional<Symbol> resolve_name(FileModel& file, std::string_view name, uint32_t offset);
   /// The declaration as a symbol; imports are followed when asked for.
   std::optional<Symbol> declared(FileModel& file, const Piece& piece, const Declared& declared, bool follow = true);
+  /// A module that a file imports, by its dotted name.
+  std::optional<Symbol> module(FileModel& from, std::string_view dotted);
+  /// The names behind the dot of a module.
+  std::vector<Symbol> names_of(const Symbol& module);
   /// The parameter of a function, method or module with that name.
   std::optional<Symbol> parameter(const Symbol& callable, std::string_view name);
 
@@ -98,8 +110,14 @@ class Resolver {
   std::optional<Symbol> local(FileModel& file, const Piece& piece, int32_t index);
   std::optional<Symbol> size(FileModel& file, const Piece& piece, const Local& local);
   std::optional<Symbol> own_member(const std::optional<Symbol>& module, std::string_view name);
-  std::optional<Symbol> imported(FileModel& from, std::string_view path, std::string_view name);
-  std::optional<Symbol> file_symbol(FileModel& from, std::string_view dotted);
+  /// The declaration itself; imports are not followed.
+  static Symbol own_symbol(const DeclaredPlace& declaration);
+  std::optional<Symbol> linked(const names::Linked& linked, const DeclaredPlace& asked = {});
+  /// What a linked name is, whatever imports led there.
+  std::optional<Symbol> target(const names::Linked& linked, const DeclaredPlace& asked);
+  std::optional<Symbol> step(const names::Linked::Step& step, const DeclaredPlace& asked);
+  /// Of a symbol that is a module; unknown for others.
+  names::Linked module_of(const Symbol& symbol);
   std::optional<Symbol> decorator(std::string_view path);
   std::optional<Symbol> language_name(std::string_view name, bool in_type);
 
@@ -109,9 +127,10 @@ class Resolver {
   Meaning meaning_of_call(FileModel& file, const Piece& piece, const ast::Call& call);
   Meaning meaning_of_name(FileModel& file, const Piece& piece, Loc loc);
   Meaning meaning_of_type(FileModel& file, const Piece& piece, const ast::Expr* type);
-  std::optional<Symbol> member_of_namespace(const Symbol& space, std::string_view name);
 
   Workspace& workspace_;
+  WorkspaceProgram program_;
+  names::Linker linker_;
   Followed followed_;
 };
 

@@ -187,16 +187,6 @@ Meaning Resolver::meaning_of_parent(const NamePlace& place) {
   return parent ? meaning_of(*parent) : Meaning{};
 }
 
-std::optional<Symbol> Resolver::member_of_namespace(const Symbol& space, std::string_view name) {
-  std::string dotted = fmt::format("{}.{}", space.prefix, name);
-  if (auto file = file_symbol(*space.file, dotted)) return file;
-  if (space.prefix == "tessera") return language_name(name, false);
-  Symbol inner = space;
-  inner.prefix = dotted;
-  inner.name = name;
-  return inner;
-}
-
 std::optional<Symbol> Resolver::member(const Meaning& object, std::string_view name) {
   Deeper deeper(followed_);
   if (deeper.too_deep()) return std::nullopt;
@@ -208,23 +198,11 @@ std::optional<Symbol> Resolver::member(const Meaning& object, std::string_view n
     return std::nullopt;
   }
   const Symbol& symbol = *object.symbol;
-  if (symbol.kind == SymbolKind::File && symbol.file) {
-    for (FileModel* part : workspace_.with_included(*symbol.file)) {
-      const Piece* piece = nullptr;
-      const Declared* found = part->find(name, &piece);
-      if (found) return declared(*part, *piece, *found);
-    }
-    return std::nullopt;
-  }
-  if (symbol.kind == SymbolKind::Namespace) return member_of_namespace(symbol, name);
   if (symbol.kind == SymbolKind::Kernel) {
     const Word* word = find_word(name, WordKind::KernelMember);
     return word ? std::optional(word_symbol(*word)) : std::nullopt;
   }
-  if (!symbol.word || symbol.word->kind != WordKind::Namespace) return std::nullopt;
-  if (symbol.prefix != "tile") return language_name(name, false);
-  const frontend::Builtin* op = find_tile_op(name);
-  return op ? std::optional(builtin_symbol(*op)) : std::nullopt;
+  return linked(linker_.member(module_of(symbol), name));
 }
 
 std::optional<Symbol> Resolver::called_with(const NamePlace& argument) {

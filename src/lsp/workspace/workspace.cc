@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/binding/imports.h"
 #include "frontend/syntax/include_roots.h"
 #include "frontend/values/embedded.h"
 #include "lsp/protocol/uri.h"
@@ -205,17 +206,10 @@ FileModel* Workspace::model(const std::string& path) {
 }
 
 std::string Workspace::resolve_import(std::string_view dotted, const std::string& from) {
-  std::string relative(dotted);
-  std::replace(relative.begin(), relative.end(), '.', '/');
-  relative += ".tsr";
-  if (relative.starts_with("tessera/")) {
-    std::string path = std::string(library_folder) + relative.substr(8);
-    return model(path) ? path : "";
-  }
-  std::vector<fs::path> folders = {fs::path(from).parent_path()};
-  folders.insert(folders.end(), options.include_paths.begin(), options.include_paths.end());
-  for (const fs::path& folder : folders) {
-    std::string path = (folder / relative).lexically_normal().string();
+  names::ModulePlace place =
+      names::place_of_module(dotted, from, from.starts_with(library_folder), options.include_paths);
+  for (std::string& path : place.paths) {
+    if (place.kind == names::ModulePlace::Kind::Library) path.insert(0, library_folder);
     if (model(path)) return path;
   }
   return "";

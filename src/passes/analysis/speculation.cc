@@ -122,10 +122,26 @@ bool is_total(Op* op, std::span<const DimFact> facts) {
       return windows_inside(sizes, op);
     case OpKind::UpdateSlice:
       return update_fits(sizes, op);
-    case OpKind::KernelCall:
-      return false;  // what a user's kernel relies on is its own
-    default:
+    case OpKind::Full:
+    case OpKind::Constant:
+    case OpKind::Iota:
+    case OpKind::Dim:
+    case OpKind::Broadcast:
+    case OpKind::Reshape:
+    case OpKind::Transpose:
+    case OpKind::Concat:
+    case OpKind::Reduce:
+    case OpKind::Gemm:
+    case OpKind::Softmax:
+    case OpKind::Rmsnorm:
+    case OpKind::FlashAttention:
+    case OpKind::Embedding:
+    case OpKind::CrossEntropy:
+    case OpKind::PhiloxUniform:
+    case OpKind::PhiloxNormal:
       return true;
+    default:
+      return op->info().has(Elementwise);  // what a user's kernel relies on is its own
   }
 }
 

@@ -1,15 +1,18 @@
 #include "passes/analysis/tile_halvings.h"
 
-#include "ir/core/common_attributes.h"
-
 #include <fmt/format.h>
 
 #include <map>
 #include <set>
 
+#include "ir/core/common_attributes.h"
+#include "ir/text/entries.h"
+
 namespace tessera {
 
 namespace {
+
+using entry::Halving;
 
 std::string place_of(const Module& module, Loc call) {
   return fmt::format("{}:{}:{}", module.sources().ir_name(call.file), call.line, call.column);
@@ -21,7 +24,7 @@ int64_t tile_halvings(const Module& module, Loc call) {
   if (!call.known()) return 0;
   std::string place = place_of(module, call);
   for (Attr each : module.attr(common::Module::halvings)) {
-    if (each->get("call")->string == place) return each->get("times")->integer;
+    if (entry::read(each, Halving::call) == place) return entry::read(each, Halving::times);
   }
   return 0;
 }
@@ -30,7 +33,7 @@ Attr with_more_halvings(const Module& module, const std::vector<Loc>& calls) {
   Context& context = module.context();
   std::map<std::string, int64_t> times;
   for (Attr each : module.attr(common::Module::halvings)) {
-    times[each->get("call")->string] = each->get("times")->integer;
+    times[std::string(entry::read(each, Halving::call))] = entry::read(each, Halving::times);
   }
   std::set<std::string> places;
   for (Loc call : calls) {
@@ -45,7 +48,7 @@ Attr with_more_halvings(const Module& module, const std::vector<Loc>& calls) {
   if (!more) return nullptr;
   std::vector<Attr> noted;
   for (const auto& [call, halvings] : times) {
-    noted.push_back(context.dict({{"call", context.string(call)}, {"times", context.integer(halvings)}}));
+    noted.push_back(entry::make_dict(context, {Halving::call(context, call), Halving::times(context, halvings)}));
   }
   return context.array(std::move(noted));
 }

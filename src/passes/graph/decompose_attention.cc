@@ -138,26 +138,14 @@ class Decomposer {
   DType dtype_;
 };
 
-/// What a kernel of the library computes. On a GPU one program's threads hold whole rows, which those of f64 and of
-/// great depth are too long for; of a symbolic depth specialise_kernels makes some that they can hold.
-bool has_kernel(Op* op, const Machine* machine) {
-  if (!machine || !machine->is_gpu()) return true;
-  constexpr int64_t most = 256;
-  auto fits = [](Value* value) {
-    std::optional<int64_t> depth = value->type()->dims[3]->constant();
-    return !depth || (*depth > 0 && *depth <= most);
-  };
-  return op->in(slot::q)->type()->dtype != DType::F64 && fits(op->in(slot::q)) && fits(op->in(slot::v));
-}
-
 }  // namespace
 
-Status decompose_attention(Module& module, PassContext& context) {
+Status decompose_attention(Module& module, PassContext&) {
   std::vector<Op*> found;
   for (Op* function : *module.body()) {
     walk(function, [&](Op* op) {
-      bool decomposed = op->is(graph::info(OpKind::FlashAttention)) && !has_kernel(op, context.machine);
-      if (decomposed) found.push_back(op);
+      if (!op->is(graph::info(OpKind::FlashAttention))) return;
+      if (!graph::has_attention_kernel(op)) found.push_back(op);
     });
   }
   for (Op* op : found) Decomposer(op).run();

@@ -16,6 +16,8 @@
 #include "ir/core/common_attributes.h"
 #include "ir/core/dim_facts.h"
 #include "ir/schedule/ops.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
 
@@ -23,6 +25,7 @@ namespace tessera {
 
 namespace {
 
+using entry::Axis;
 using SOp = schedule::OpKind;
 
 /// Beyond what products of two sizes can be, and where indices wrap.
@@ -50,11 +53,11 @@ class KernelLowering {
   Op* make_kernel() {
     std::vector<Attr> grid;
     for (Attr axis : kernel_->attr(schedule::attr::Kernel::axes)) {
-      if (!axis->get("grid")->boolean) continue;
-      Dim extent = axis->get("extent")->dim, block = axis->get("block")->dim;
+      if (!entry::read(axis, Axis::grid)) continue;
+      Dim extent = entry::read(axis, Axis::extent), block = entry::read(axis, Axis::block);
       DimTable& dims = context().dims();
       // A whole axis is one program, also when there is nothing on it.
-      bool one = extent == block || is_within(extent, block, axis->get("name")->string);
+      bool one = extent == block || is_within(extent, block, entry::read(axis, Axis::name));
       grid.push_back(context().dim(one ? dims.constant(1) : dims.ceildiv(extent, block)));
     }
     using From = schedule::attr::Kernel;
@@ -83,7 +86,7 @@ class KernelLowering {
     DimTable& dims = context().dims();
     std::vector<DimFact> facts = read_facts(kernel_->attr(common::Kernel::assume));
     auto holds = [&](Relation relation, Dim bound) { return decide(dims, {relation, extent, bound}, facts) == true; };
-    Attr blocks = kernel_->attr(common::Kernel::schedule)->get("block");
+    Attr blocks = entry::node(kernel_->attr(common::Kernel::schedule), schedule::key::block);
     bool is_blocked = block->is_constant(1) || (blocks && blocks->get(axis));
     return holds(Relation::LessEqual, block) && (!is_blocked || holds(Relation::GreaterEqual, dims.constant(1)));
   }
@@ -169,6 +172,8 @@ class KernelLowering {
         return same(op, tile::OpKind::Within);
       case SOp::Reduce:
         return same(op, tile::OpKind::Reduce, {{}});
+      case SOp::Sort:
+        return same(op, tile::OpKind::Sort, {{}});
       case SOp::Scan:
         return lower_scan(op);
       case SOp::Dot:
@@ -350,9 +355,10 @@ class KernelLowering {
     }
     unsigned nth = 0;
     for (Attr axis : kernel_->attr(schedule::attr::Kernel::axes)) {
-      if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
+      if (!entry::read(axis, Axis::grid) || nth++ != index->index()) continue;
       DimTable& dims = context().dims();
-      return dims.ceildiv(axis->get("extent")->dim, axis->get("block")->dim) == dims.ceildiv(size, extent);
+      Dim whole = entry::read(axis, Axis::extent), block = entry::read(axis, Axis::block);
+      return dims.ceildiv(whole, block) == dims.ceildiv(size, extent);
     }
     return false;
   }
@@ -371,8 +377,9 @@ class KernelLowering {
                                                              : nullptr;
     unsigned nth = 0;
     for (Attr axis : kernel_->attr(schedule::attr::Kernel::axes)) {
-      if (!axis->get("grid")->boolean || nth++ != index->index()) continue;
-      return count && axis->get("block")->dim == extent && axis->get("extent")->dim == dims.mul(size, count);
+      if (!entry::read(axis, Axis::grid) || nth++ != index->index()) continue;
+      Dim whole = entry::read(axis, Axis::extent), block = entry::read(axis, Axis::block);
+      return count && block == extent && whole == dims.mul(size, count);
     }
     return false;
   }

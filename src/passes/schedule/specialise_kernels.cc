@@ -28,6 +28,8 @@
 #include "ir/host/ops.h"
 #include "ir/numbers/elementwise.h"
 #include "ir/schedule/ops.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/launch_choices.h"
@@ -413,7 +415,7 @@ class Specialisation {
   }
 
   bool has_roles(Op* kernel) const {
-    return machine_.gpu.has_tma && kernel->attr(common::Kernel::schedule)->get("roles");
+    return machine_.gpu.has_tma && entry::node(kernel->attr(common::Kernel::schedule), schedule::key::roles);
   }
 
   /// What is not taken is among `were_used_`, and goes.
@@ -557,11 +559,12 @@ class Specialisation {
     });
     std::vector<Attr> axes;
     for (Attr axis : kernel->attr(attr::Kernel::axes)) {
-      std::vector<NamedAttr> entries(axis->entries.begin(), axis->entries.end());
-      for (auto& [key, value] : entries) {
-        if (key == "block" && value) value = context_.dim(taken(value->dim));
-      }
-      axes.push_back(context_.dict(std::move(entries)));
+      using entry::Axis;
+      Attr name = entry::node(axis, Axis::name), extent = entry::node(axis, Axis::extent);
+      Attr grid = entry::node(axis, Axis::grid);
+      Dim block = taken(entry::read(axis, Axis::block));
+      axes.push_back(entry::make_dict(
+          context_, {Axis::name(name), Axis::extent(extent), Axis::block(context_, block), Axis::grid(grid)}));
     }
     kernel->set(attr::Kernel::axes, std::move(axes));
   }

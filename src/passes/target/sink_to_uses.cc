@@ -25,7 +25,7 @@ bool may_wait(Op* op) {
     case OpKind::Splat:
     case OpKind::Extract:
     case OpKind::Bitcast: return true;
-    default: return false;
+    default: return false;  // where it stands it is right
   }
 }
 

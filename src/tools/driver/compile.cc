@@ -419,7 +419,8 @@ Status Compiler::lower_all() {
   for (TargetOutput& target : state_->targets) {
     for (auto& module : state_->continued) {
       if (!module || !is_for(*module, *target.machine)) continue;
-      std::span<const PassId> passes = rest_after(pipeline_for(*target.machine), module->level());
+      std::span<const PassId> passes =
+          rest_after(pipeline_for(*target.machine), module->level(), properties_of(*module));
       if (finish(std::move(module), passes, *target.machine).failed()) return failure;
     }
     if (!state_->continued.empty() || !state_->graph) continue;
@@ -466,7 +467,7 @@ Status Compiler::lower_exported_kernels(const Machine& machine) {
     module->set(common::Module::target, machine.name);
     if (!state_->source.library->instantiate_exported(*module, name, machine.name)) return failure;
     dump(Stage::Schedule, what_of(*module, machine), *module);
-    if (finish(std::move(module), rest_after(pipeline_for(machine), Level::Schedule), machine).failed()) {
+    if (finish(std::move(module), rest_after(pipeline_for(machine), Level::Schedule, {}), machine).failed()) {
       return failure;
     }
   }
@@ -532,6 +533,12 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
   manager_options.reproducer = "tesserac";
   PassManager manager(std::move(manager_options));
   PassContext context{trial_ ? *trial_ : diagnostics_, machine, state_->source.library.get(), entry, {}};
+  if (options_.observer) {
+    context.launched = [&](std::span<Op* const> ops, std::span<Op* const> launches) {
+      options_.observer->launched(ops, launches);
+    };
+    context.accessed = [&](const SharedAccess& access) { options_.observer->accessed(access); };
+  }
   std::vector<PassStep> steps = steps_of(passes);
   std::erase_if(steps, [&](const PassStep& step) {
     return std::count(options_.disabled_passes.begin(), options_.disabled_passes.end(), step.pass->name) != 0;

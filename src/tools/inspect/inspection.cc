@@ -39,6 +39,8 @@ class Writer {
     write_passes();
     list("modules", trace_.modules(), [&](const auto& module) { write_module(*module); });
     list("code", trace_.code(), [&](const CodeRecord& code) { write_code(code); });
+    write_inlined();
+    write_layouts();
     out_ += fmt::format(",\"report\":{}}}\n", subject_.report);
     return std::move(out_);
   }
@@ -133,6 +135,77 @@ class Writer {
                         module.machine ? json_text(module.machine->name) : "null", to_string(module.level));
     list("units", module.units, [&](const std::string& unit) { out_ += json_text(unit); });
     list("states", module.passes, [&](const PassRecord& record) { write_state(record, module); });
+    if (module.graph) write_graph(module);
+    if (!module.layouts.empty()) write_kernel_layouts(module);
+    out_ += '}';
+  }
+
+  void write_graph(const ModuleRecord& module) {
+    out_ += fmt::format(",\"graph\":{{\"unit\":{},\"state\":{}", module.graph_unit, module.graph_state);
+    list("values", module.graph->values, [&](const GraphValue& value) {
+      out_ += fmt::format("{{\"name\":{},\"type\":{},\"op\":{}{}}}", json_text(value.name), json_text(value.type),
+                          value.op, value.is_param ? ",\"param\":true" : "");
+    });
+    list("ops", module.graph->ops, [&](const GraphOp& op) {
+      out_ += fmt::format("{{\"name\":{},\"line\":{},\"call\":{},\"around\":{},\"in\":[{}],\"out\":[{}]",
+                          json_text(op.name), op.line, number_of_call(*module.context, op.call), op.around,
+                          fmt::join(op.in, ","), fmt::join(op.out, ","));
+      list("kernels", op.kernels, [&](const std::string& kernel) { out_ += json_text(kernel); });
+      out_ += '}';
+    });
+    out_ += '}';
+  }
+
+  /// The calls that ops of graphs come from are numbered anew, from 1, each after the call around it.
+  size_t number_of_call(const Context& context, uint32_t call) {
+    if (call == 0) return 0;
+    if (auto known = calls_.find(call); known != calls_.end()) return known->second;
+    const InlinedCall& made = context.calls()[call];
+    size_t around = number_of_call(context, made.at.call);
+    inlined_.push_back({&made, around});
+    return calls_[call] = inlined_.size();
+  }
+
+  void write_inlined() {
+    list("inlined", inlined_, [&](const auto& call) {
+      auto file = number_of_.find(call.first->at.file);
+      out_ += fmt::format("{{\"name\":{},\"around\":{}", json_text(call.first->name), call.second);
+      if (file != number_of_.end()) out_ += fmt::format(",\"file\":{},\"line\":{}", file->second, call.first->at.line);
+      out_ += '}';
+    });
+  }
+
+  void write_kernel_layouts(const ModuleRecord& module) {
+    list("layouts", module.layouts, [&](const auto& entry) {
+      const auto& [kernel, layouts] = entry;
+      out_ += fmt::format("{{\"kernel\":{}", json_text(kernel));
+      list("tiles", layouts.tiles, [&](const std::string& text) { out_ += json_text(drawn(text)); });
+      list("accesses", layouts.accesses, [&](const AccessRecord& access) { write_access(access); });
+      out_ += '}';
+    });
+  }
+
+  void write_access(const AccessRecord& access) {
+    const layout::WorstAccess& worst = access.worst;
+    out_ += fmt::format("{{\"op\":{},\"place\":{},\"layout\":{},\"shared\":{},\"width\":{},\"warp\":{},\"register\":{},"
+                        "\"together\":{},\"conflicts\":{}",
+                        json_text(access.op), access.place, json_text(drawn(access.layout)),
+                        json_text(drawn(access.shared)), access.width, worst.warp, worst.reg, worst.together,
+                        worst.conflicts);
+    list("words", worst.words, [&](const auto& words) { out_ += fmt::format("[{}]", fmt::join(words, ",")); });
+    out_ += '}';
+  }
+
+  /// The text of a layout, whose tables are written, too.
+  const std::string& drawn(const std::string& layout) { return *layouts_.insert(layout).first; }
+
+  void write_layouts() {
+    out_ += ",\"layouts\":{";
+    bool first = true;
+    for (const std::string& text : layouts_) {
+      out_ += fmt::format("{}{}:{}", first ? "" : ",", json_text(text), layout_json(text));
+      first = false;
+    }
     out_ += '}';
   }
 
@@ -179,6 +252,9 @@ class Writer {
   frontend::SemanticIndex index_;
   std::vector<FileId> files_;
   std::map<FileId, size_t> number_of_;
+  std::map<uint32_t, size_t> calls_;                            ///< numbers of inlined calls
+  std::vector<std::pair<const InlinedCall*, size_t>> inlined_;  ///< each with the number of the one around it
+  std::set<std::string> layouts_;
   std::string out_;
 };
 

@@ -24,13 +24,14 @@ uint32_t LinePool::place(Loc loc) {
   return it->second;
 }
 
-std::vector<Line> LinePool::lines(std::string_view text, const std::vector<Loc>& places) {
+std::vector<Line> LinePool::lines(std::string_view text, const std::vector<Op*>& ops) {
   std::vector<Line> out;
-  out.reserve(places.size());
+  out.reserve(ops.size());
   for (size_t begin = 0; begin < text.size();) {
     size_t end = text.find('\n', begin);
-    TSR_CHECK(end != std::string_view::npos && out.size() < places.size(), "a text has more lines than places");
-    out.push_back({this->text(text.substr(begin, end - begin)), place(places[out.size()])});
+    TSR_CHECK(end != std::string_view::npos && out.size() < ops.size(), "a text has more lines than ops");
+    const Op* op = ops[out.size()];
+    out.push_back({this->text(text.substr(begin, end - begin)), op ? place(op->loc()) : 0});
     begin = end + 1;
   }
   return out;

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "ir/core/module.h"
 #include "support/source.h"
 #include "tools/inspect/line_diff.h"
 
@@ -18,8 +19,8 @@ class LinePool {
   uint32_t text(std::string_view line);
   /// 0 for an unknown one. Of places that differ in length the longest is kept.
   uint32_t place(Loc loc);
-  /// The lines of a text that ends in a newline, with the place of each.
-  std::vector<Line> lines(std::string_view text, const std::vector<Loc>& places);
+  /// The lines of a text that ends in a newline, with the place of the op of each.
+  std::vector<Line> lines(std::string_view text, const std::vector<Op*>& ops);
 
   /// In the order of their numbers; places count from 1.
   const std::vector<std::string_view>& texts() const { return texts_; }

@@ -66,8 +66,9 @@ void replace(std::string& text, std::string_view mark, const std::string& with) 
 
 std::string page_of(const std::string& json) {
   // What the scripts define comes before what makes use of it.
-  constexpr std::string_view scripts[] = {"data.js",   "text.js",   "listing.js",  "document.js", "code.js",
-                                          "passes.js", "report.js", "roofline.js", "memory.js",   "page.js"};
+  constexpr std::string_view scripts[] = {
+      "vendor/dagre.min.js", "data.js",     "text.js",   "listing.js",    "document.js", "code.js",    "passes.js",
+      "report.js",           "roofline.js", "memory.js", "graph_tree.js", "graph.js",    "layouts.js", "page.js"};
   std::string script;
   for (std::string_view path : scripts) script += page_file(path);
   std::string page(page_file("page.html"));

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
+#include "ir/layout/text.h"
 #include "tools/inspect/machine_code.h"
 
 namespace tessera::inspect {
@@ -48,6 +50,27 @@ void Trace::ran(Module& module, const PassStep& step, double milliseconds) {
   take(state->second, module, std::move(record));
 }
 
+void Trace::launched(std::span<Op* const> ops, std::span<Op* const> launches) {
+  auto state = ops.empty() ? states_.end() : states_.find(ops.front()->module());
+  if (state != states_.end() && state->second.record->graph) note_kernels(*state->second.record->graph, ops, launches);
+}
+
+void Trace::accessed(const SharedAccess& access) {
+  auto state = states_.find(access.kernel->module());
+  if (state == states_.end()) return;
+  KernelLayouts& layouts = state->second.record->layouts[std::string(symbol_name(access.kernel))];
+  AccessRecord record{.op = std::string(access.op->name()), .place = pool_.place(access.op->loc()),
+                      .layout = layout::print(access.layout), .shared = layout::print(access.shared),
+                      .width = access.width, .worst = {}};
+  bool is_known = std::ranges::any_of(layouts.accesses, [&](const AccessRecord& known) {
+    return std::tie(known.op, known.place, known.layout, known.shared, known.width) ==
+           std::tie(record.op, record.place, record.layout, record.shared, record.width);
+  });
+  if (is_known) return;
+  record.worst = layout::worst_access(access.layout, access.shared, access.width);
+  layouts.accesses.push_back(std::move(record));
+}
+
 void Trace::emitted(const Machine& machine, std::span<Module* const> modules, const std::string& text) {
   code_.push_back({&machine, split_code(text, modules, sources_, pool_)});
 }
@@ -61,6 +84,7 @@ void Trace::take(State& state, Module& module, PassRecord record) {
     Unit& unit = state.units[number];
     if (lowers) unit.names = PrintNames();
     compare(unit, number, op, record);
+    look_at(*state.record, number, op, module.level());
   }
   for (uint32_t number = 0; number < state.units.size(); ++number) {
     Unit& unit = state.units[number];
@@ -99,9 +123,24 @@ void Trace::compare(Unit& unit, uint32_t number, Op* op, PassRecord& record) {
 }
 
 std::vector<Line> Trace::text_of(Op* op, PrintNames& names) {
-  std::vector<Loc> places;
-  std::string text = print(op, {.locations = false, .names = &names, .lines = &places});
-  return pool_.lines(text, places);
+  lines_.clear();
+  std::string text = print(op, {.locations = false, .names = &names, .lines = &lines_});
+  return pool_.lines(text, lines_);
+}
+
+/// What the page draws, of the unit whose text was just taken: the graph before it is lowered, and layouts of the last
+/// tiles.
+void Trace::look_at(ModuleRecord& record, uint32_t unit, Op* op, Level level) {
+  if (!record.machine || !op->info().has(Function)) return;
+  if (level == Level::Graph && symbol_name(op) == record.name) {
+    record.graph = graph_of(op, lines_);
+    record.graph_unit = unit;
+    record.graph_state = record.passes.size();
+    record.context = &op->module()->context();
+  }
+  if (level == Level::Tile && record.machine->is_gpu() && op->info().level == Level::Tile) {
+    record.layouts[std::string(symbol_name(op))].tiles = layouts_of(op);
+  }
 }
 
 }  // namespace tessera::inspect

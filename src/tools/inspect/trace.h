@@ -7,7 +7,9 @@
 // so that an edit shows the change of the pass and no renumbering. They are numbered anew where a
 // pass lowers the module, and where it keeps less than a third of a unit.
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,7 +18,9 @@
 #include "ir/text/printer.h"
 #include "tools/driver/observer.h"
 #include "tools/inspect/line_diff.h"
+#include "tools/inspect/layout_tables.h"
 #include "tools/inspect/line_pool.h"
+#include "tools/inspect/model_graph.h"
 
 namespace tessera::inspect {
 
@@ -45,6 +49,12 @@ struct ModuleRecord {
   Level level = Level::Graph;        ///< at the start
   std::vector<std::string> units;    ///< by number; a name may come back after it was gone
   std::vector<PassRecord> passes;    ///< the first is the state before any pass
+  /// Of a module for a target: the last state of the graph, its unit, and the module's context.
+  std::optional<ModelGraph> graph;
+  uint32_t graph_unit = 0;
+  size_t graph_state = 0;
+  const Context* context = nullptr;
+  std::map<std::string, KernelLayouts> layouts;  ///< of a GPU, by kernel: those of the last tiles
 };
 
 struct CodeRecord {
@@ -64,6 +74,8 @@ class Trace : public driver::CompileObserver {
 
   frontend::EvaluationObserver* evaluation() override { return &collector_; }
   void starts(Module& module, const Machine* machine) override;
+  void launched(std::span<Op* const> ops, std::span<Op* const> launches) override;
+  void accessed(const SharedAccess& access) override;
   void ran(Module& module, const PassStep& step, double milliseconds) override;
   void emitted(const Machine& machine, std::span<Module* const> modules, const std::string& text) override;
 
@@ -90,6 +102,7 @@ class Trace : public driver::CompileObserver {
   uint32_t unit_of(State& state, Op* op, size_t position);
   void compare(Unit& unit, uint32_t number, Op* op, PassRecord& record);
   std::vector<Line> text_of(Op* op, PrintNames& names);
+  void look_at(ModuleRecord& record, uint32_t unit, Op* op, Level level);
 
   SourceManager& sources_;
   frontend::IndexCollector collector_;
@@ -97,6 +110,7 @@ class Trace : public driver::CompileObserver {
   std::vector<std::unique_ptr<ModuleRecord>> modules_;
   std::unordered_map<const Module*, State> states_;
   std::vector<CodeRecord> code_;
+  std::vector<Op*> lines_;  ///< of the text that was taken last
 };
 
 }  // namespace tessera::inspect

@@ -18,21 +18,27 @@ double Cost::intensity() const {
   return flops && bytes > 0 ? double(*flops) / double(bytes) : 0;
 }
 
+Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine, const PeakFigures& peak) {
+  Estimate time{.memory = double(cost.reads + cost.writes) / (peak.bandwidth * 1e3)};
+  if (!cost.flops) return time;
+  bool wide = std::ranges::any_of(
+      kernel.buffers, [](const auto& buffer) { return buffer.dtype == format::Dtype::F64; });
+  // The factors of the instruction, where there is one: f32 may be multiplied as several bf16.
+  const format::KernelFragments& fragments = kernel.fragments;
+  auto dtype = parse_dtype(fragments.mma.empty() ? kernel.work.dot_dtype : fragments.dtype_in);
+  double dots = dot_rate(machine, peak, fragments.mma, dtype.value_or(DType::F32));
+  time.arithmetic = double(cost.dot_flops) / (dots * 1e3) +
+                    double(*cost.flops - cost.dot_flops) / ((wide ? peak.f64 : peak.f32) * 1e3);
+  return time;
+}
+
 Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
-  PeakFigures peak = peak_figures(machine);
-  double memory = double(cost.reads + cost.writes) / (peak.bandwidth * 1e3);
-  double compute = 0;
-  if (cost.flops) {
-    bool wide = std::ranges::any_of(
-        kernel.buffers, [](const auto& buffer) { return buffer.dtype == format::Dtype::F64; });
-    // The factors of the instruction, where there is one: f32 may be multiplied as several bf16.
-    const format::KernelFragments& fragments = kernel.fragments;
-    auto dtype = parse_dtype(fragments.mma.empty() ? kernel.work.dot_dtype : fragments.dtype_in);
-    double dots = dot_rate(machine, fragments.mma, dtype.value_or(DType::F32));
-    compute = double(cost.dot_flops) / (dots * 1e3) +
-              double(*cost.flops - cost.dot_flops) / ((wide ? peak.f64 : peak.f32) * 1e3);
-  }
-  return {std::max(memory, compute), memory >= compute};
+  return estimate(cost, kernel, machine, peak_figures(machine));
+}
+
+std::string title_of(const format::KernelMeta& kernel) {
+  bool is_same = kernel.title.empty() || kernel.title == kernel.name;
+  return is_same ? kernel.name : kernel.title + " · " + kernel.name;
 }
 
 std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<int64_t>& dims) {

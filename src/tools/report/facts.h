@@ -1,6 +1,7 @@
 #pragma once
 // The figures of a report, before they are text.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,12 +29,20 @@ struct Cost {
   double intensity() const;
 };
 
-/// A roofline: microseconds for a launch at a machine's peak figures.
+/// A roofline: the least time of a launch at peak figures.
 struct Estimate {
-  double microseconds = 0;
-  bool is_memory_bound = true;
+  double memory = 0;      ///< microseconds to move the bytes
+  double arithmetic = 0;  ///< and to do the operations
+
+  double microseconds() const { return std::max(memory, arithmetic); }
+  bool is_memory_bound() const { return memory >= arithmetic; }
 };
+Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine, const PeakFigures& peak);
+/// The same at the peak figures of a typical machine.
 Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine);
+
+/// What readers know a kernel by: what it is called in the source, then its symbol.
+std::string title_of(const format::KernelMeta& kernel);
 
 struct LaunchFacts {
   size_t step = 0;

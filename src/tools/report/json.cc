@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "ir/numbers/dot_rates.h"
 #include "tools/report/facts.h"
 
 namespace tessera::report {
@@ -22,8 +23,8 @@ Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const Machine
           {"bytes_written", cost.writes},
           {"scratch_bytes", cost.scratch},
           {"intensity", cost.flops ? Json(cost.intensity()) : Json()},
-          {"estimate_us", time.microseconds},
-          {"bound_by", time.is_memory_bound ? "memory" : "compute"}};
+          {"estimate_us", time.microseconds()},
+          {"bound_by", time.is_memory_bound() ? "memory" : "compute"}};
 }
 
 /// The kernel with the cost of its first launch, where it has none of its own.
@@ -36,18 +37,29 @@ KernelFacts launched(KernelFacts kernel, const TargetFacts& target) {
   return kernel;
 }
 
+/// Null where dots, if there are any, are multiply-adds.
+Json instruction_json(const format::KernelFragments& fragments) {
+  if (fragments.mma.empty()) return Json();
+  return {{"name", dot_instruction(fragments.mma)},
+          {"shape", fragments.mma},
+          {"dtype", fragments.dtype_in},
+          {"accumulator", fragments.dtype_acc}};
+}
+
 Json kernel_json(const KernelFacts& facts, const Machine& machine) {
   const format::KernelMeta& kernel = *facts.kernel;
   auto text = [&](const format::Expr& expr) { return format::expr_text(expr, kernel.dims); };
   Json grid = Json::array();
   for (const format::Expr& extent : kernel.grid) grid.push_back(text(extent));
   Json out = {{"name", kernel.name},
+              {"title", kernel.title},
               {"source", kernel.source},
               {"grid", grid},
               {"flops", kernel.work.flops ? Json(text(*kernel.work.flops)) : Json()},
               {"flops_at_most", kernel.work.at_most},
               {"dot_flops", text(kernel.work.dot_flops)},
               {"dot_dtype", kernel.work.dot_dtype},
+              {"dot_instruction", instruction_json(kernel.fragments)},
               {"bytes_read", text(kernel.work.reads)},
               {"bytes_written", text(kernel.work.writes)},
               {"scratch_bytes", text(kernel.scratch)}};

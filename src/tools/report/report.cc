@@ -156,16 +156,18 @@ format::Result<T> with_facts(std::string_view bytes, const Options& options, Use
 }
 
 /// The work of all launches of a call.
-std::optional<EntryWork> sum_of(const EntryFacts& entry, const Machine& machine) {
-  PeakFigures peak = peak_figures(machine);
-  EntryWork sum{.machine = std::string(peak.of)};
+std::optional<EntryWork> sum_of(const EntryFacts& entry, const Machine& machine, const Figures& figures) {
+  EntryWork sum;
   for (const LaunchFacts& launch : entry.launches) {
     bool is_known = launch.times && launch.cost && launch.cost->flops && !launch.kernel->work.at_most;
     if (!is_known) return std::nullopt;
     auto times = double(*launch.times);
+    auto bytes = double(launch.cost->reads + launch.cost->writes);
+    Estimate time = estimate(*launch.cost, *launch.kernel, machine, figures(bytes));
     sum.flop += times * double(*launch.cost->flops);
-    sum.bytes += times * double(launch.cost->reads + launch.cost->writes);
-    sum.seconds += times * estimate(*launch.cost, *launch.kernel, machine).microseconds * 1e-6;
+    sum.bytes += times * bytes;
+    sum.seconds += times * time.microseconds() * 1e-6;
+    sum.memory_seconds += times * time.memory * 1e-6;
   }
   return sum;
 }
@@ -179,11 +181,13 @@ format::Result<std::string> report_of(std::string_view bytes, const Options& opt
 }
 
 format::Result<std::optional<EntryWork>> work_of(std::string_view bytes, const std::string& target,
-                                                 const Options& options) {
+                                                 const Options& options, const Figures& figures) {
   using Work = std::optional<EntryWork>;
   return with_facts<Work>(bytes, options, [&](const std::vector<TargetFacts>& targets) {
     for (const TargetFacts& facts : targets) {
-      if (facts.machine->name == target && facts.entries.size() == 1) return sum_of(facts.entries[0], *facts.machine);
+      if (facts.machine->name == target && facts.entries.size() == 1) {
+        return sum_of(facts.entries[0], *facts.machine, figures);
+      }
     }
     return Work();
   });

@@ -7,12 +7,14 @@
 // peak figures of a typical machine (ir/numbers/peak_figures.h), whichever is longer.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "ir/numbers/machine.h"
 #include "runtime/files/result.h"
 
 namespace tessera::report {
@@ -34,15 +36,18 @@ format::Result<std::string> report_of(std::string_view bundle, const Options& op
 /// What one call of an entry does on a target.
 struct EntryWork {
   double flop = 0;
-  double bytes = 0;      ///< read and written by kernels
-  double seconds = 0;    ///< of a roofline; on a CPU, of one core
-  std::string machine;   ///< whose peak figures these are
+  double bytes = 0;           ///< read and written by kernels
+  double seconds = 0;         ///< of a roofline
+  double memory_seconds = 0;  ///< of moving the bytes alone
 };
+
+/// The peak figures for a launch that moves so many bytes.
+using Figures = std::function<PeakFigures(double bytes)>;
 
 /// The work of the one entry of `options` for a target of the bundle; nothing where it depends on data or is only
 /// bounded.
 format::Result<std::optional<EntryWork>> work_of(std::string_view bundle, const std::string& target,
-                                                 const Options& options);
+                                                 const Options& options, const Figures& figures);
 
 /// Adds a size written `B=8`, or `*=8` for all dims that are not named; false when the text is none.
 bool read_dim(const std::string& text, Options& options);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "ir/numbers/dot_rates.h"
+#include "support/render/columns.h"
 #include "support/render/units.h"
 #include "tools/report/facts.h"
 
@@ -23,6 +25,15 @@ std::string flops_text(const format::KernelMeta& kernel) {
   text += expr_of(*work.flops, kernel);
   if (work.dot_dtype.empty()) return text;
   return text + fmt::format(", of which {} in dots of {}", expr_of(work.dot_flops, kernel), work.dot_dtype);
+}
+
+/// The instruction that was chosen for dots; empty where there are none.
+std::string dots_text(const format::KernelMeta& kernel) {
+  const format::KernelFragments& fragments = kernel.fragments;
+  if (kernel.work.dot_dtype.empty()) return "";
+  if (fragments.mma.empty()) return "multiply-adds, no matrix instruction";
+  return fmt::format("{} {} of {}, added in {}", dot_instruction(fragments.mma), fragments.mma, fragments.dtype_in,
+                     fragments.dtype_acc);
 }
 
 std::string grid_text(const format::KernelMeta& kernel) {
@@ -78,7 +89,7 @@ class TextWriter {
 
   void write_kernel(const KernelFacts& facts, const Machine& machine) {
     const format::KernelMeta& kernel = *facts.kernel;
-    put("\n  kernel {}{}{}\n", kernel.name, kernel.source.empty() ? "" : "  ", kernel.source);
+    put("\n  kernel {}{}{}\n", title_of(kernel), kernel.source.empty() ? "" : "  ", kernel.source);
     write_facts(facts, machine);
   }
 
@@ -86,6 +97,7 @@ class TextWriter {
     const format::KernelMeta& kernel = *facts.kernel;
     put("    programs   {}{}\n", grid_text(kernel), kernel.persistent ? ", run by persistent blocks" : "");
     put("    flops      {}\n", flops_text(kernel));
+    if (std::string dots = dots_text(kernel); !dots.empty()) put("    dots       {}\n", dots);
     put("    read       {} bytes\n", expr_of(kernel.work.reads, kernel));
     put("    written    {} bytes\n", expr_of(kernel.work.writes, kernel));
     if (machine.is_gpu()) {
@@ -114,8 +126,8 @@ class TextWriter {
   void write_cost(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
     Estimate time = estimate(cost, kernel, machine);
     put("    a launch   {}{} programs, {} FLOP/byte, {} bound by {}\n", at_dims(cost, kernel), cost.programs,
-        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", seconds_text(time.microseconds * 1e-6),
-        time.is_memory_bound ? "memory" : "compute");
+        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", seconds_text(time.microseconds() * 1e-6),
+        time.is_memory_bound() ? "memory" : "compute");
   }
 
   /// "at M = 64, N = 8: ", or nothing where a kernel has no dims.
@@ -136,7 +148,7 @@ class TextWriter {
   void write_launches(const EntryFacts& entry, const Machine& machine) {
     size_t name_width = 6, source_width = 6;
     for (const LaunchFacts& launch : entry.launches) {
-      name_width = std::max(name_width, launch.kernel->name.size());
+      name_width = std::max(name_width, columns_of(title_of(*launch.kernel)));
       source_width = std::max(source_width, launch.source.size());
     }
     put("    {:>4}  {:<{}}  {:<{}}", "step", "kernel", name_width, "source", source_width);
@@ -147,7 +159,7 @@ class TextWriter {
     put("\n");
     double total = 0;
     for (const LaunchFacts& launch : entry.launches) {
-      put("    {:>4}  {:<{}}  {:<{}}", launch.step, launch.kernel->name, name_width, launch.source, source_width);
+      put("    {:>4}  {:<{}}  {:<{}}", launch.step, title_of(*launch.kernel), name_width, launch.source, source_width);
       if (launch.cost) total += write_row(launch, machine);
       put("{}{}{}\n", times_text(launch), launch.dims.empty() ? "" : "  where ", launch.dims);
     }
@@ -165,8 +177,8 @@ class TextWriter {
     put("  {:>8} {:>10} {:>9} {:>9} {:>9}  {:>8}  {}", cost.programs, cost.flops ? flop_text(double(*cost.flops)) : "?",
         bytes_text(double(cost.reads)), bytes_text(double(cost.writes)),
         cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?",
-        seconds_text(time.microseconds * 1e-6), time.is_memory_bound ? "memory" : "compute");
-    return time.microseconds * double(launch.times.value_or(1));
+        seconds_text(time.microseconds() * 1e-6), time.is_memory_bound() ? "memory" : "compute");
+    return time.microseconds() * double(launch.times.value_or(1));
   }
 
   std::string at_sizes(const EntryFacts& entry) const {

@@ -7,9 +7,11 @@
 #include "codegen/ptx/emit_ptx.h"
 #include "frontend/frontend.h"
 #include "ir/core/check_sizes.h"
+#include "ir/core/common_attributes.h"
 #include "ir/layout/text.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
+#include "ir/text/verifier.h"
 #include "passes/phases.h"
 #include "support/diagnostic_rows.h"
 #include "tools/driver/compile.h"
@@ -186,6 +188,7 @@ class Run {
     bool prints_code = machine && machine->is_gpu() && options_.passes.ends_with("LowerToPTXPass");
     std::string text;
     for (const auto& module : *modules) {
+      if (machine && !steps->empty() && take_target(*module, *file, *machine).failed()) return failure;
       if (run_passes(*module, *steps, machine).failed()) return failure;
       if (!prints_code) text += print(*module, {.locations = !options_.no_locations});
     }
@@ -205,6 +208,17 @@ class Run {
     diagnostics_.report(diag::command_line, {}, fmt::format("'{}' is a program, not IR", source.name()))
         .help(fmt::format("'tesserac --dump=graph {}' writes its IR", source.name()));
     return failure;
+  }
+
+  /// What a module says of itself is to hold for the target that it is lowered to.
+  Status take_target(Module& module, FileId file, const Machine& machine) {
+    std::optional<std::string_view> held = module.attr(common::Module::target);
+    if (held && *held != machine.name) {
+      diagnostics_.report(diag::dump_of_other_target, {}, sources_.file(file).name(), *held, machine.name);
+      return failure;
+    }
+    module.set(common::Module::target, machine.name);
+    return held ? success : verify(module, diagnostics_);
   }
 
   /// The modules, of level target, as the code of a GPU.

@@ -24,6 +24,7 @@
 #include "check/generate.h"
 #include "check/isolate.h"
 #include "check/names.h"
+#include "check/random_files.h"
 #include "check/reduce.h"
 #include "tools/driver/start.h"
 
@@ -281,22 +282,33 @@ int summarise(const std::vector<std::string>& files) {
   return summary.has_failures() ? 1 : 0;
 }
 
+void show(const RandomFiles& program) {
+  for (const auto& [path, text] : program.texts) std::cout << fmt::format("# {}\n{}\n", path, text);
+}
+
 /// Names of random programs: what their text says of them, and what their evaluation found.
 int check_names(const Options& options) {
-  size_t lookups = 0, uncertain = 0, differing = 0;
+  size_t lookups = 0, uncertain = 0, links = 0, differing = 0;
+  auto compare = [&](uint64_t seed, const RandomFiles& program) {
+    SourceManager sources;
+    FileId main = sources.add("main.tsr", program.texts.at("main.tsr"));
+    NameComparison found = compare_names(sources, {.file = main, .texts = &program.texts, .values = &program.values});
+    lookups += found.lookups;
+    uncertain += found.uncertain;
+    links += found.links;
+    if (found.differences.empty()) return;
+    ++differing;
+    std::cout << fmt::format("# seed {}\n# {}\n", seed, fmt::join(found.differences, "\n# "));
+    show(program);
+  };
   for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed) {
-    for (const std::string& text : {random_scopes(seed), source_of(random_program(seed))}) {
-      SourceManager sources;
-      NameComparison found = compare_names(sources, sources.add("random.tsr", text));
-      lookups += found.lookups;
-      uncertain += found.uncertain;
-      if (found.differences.empty()) continue;
-      ++differing;
-      std::cout << fmt::format("# seed {}\n# {}\n{}\n", seed, fmt::join(found.differences, "\n# "), text);
-    }
+    compare(seed, {{{"main.tsr", random_scopes(seed)}}, {}});
+    compare(seed, {{{"main.tsr", source_of(random_program(seed))}}, {}});
+    compare(seed, random_files(seed));
   }
-  std::cout << fmt::format("{} programs, {} names looked up, {} of them decided by the evaluation alone; "
-                           "{} programs differ\n", 2 * options.count, lookups, uncertain, differing);
+  std::cout << fmt::format("{} programs, {} names looked up, {} of them decided by the evaluation alone, {} links "
+                           "followed; {} programs differ\n",
+                           3 * options.count, lookups, uncertain, links, differing);
   return differing ? 1 : 0;
 }
 
@@ -345,6 +357,10 @@ int main(int argc, char** argv) {
   if (std::optional<int> status = tessera::driver::read_command_line(app, argc, argv)) return *status;
   setenv("TSR_POISON", "1", 1);
   if (!options.summary.empty()) return summarise(options.summary);
+  if (options.show && options.names) {
+    show(random_files(options.seed));
+    return 0;
+  }
   if (options.names) return check_names(options);
   if (options.show) {
     std::cout << text_of(random_program(options.seed));

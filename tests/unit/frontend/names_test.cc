@@ -118,6 +118,56 @@ TEST_CASE("Files import each other's names") {
   CHECK(program.messages() == "");
 }
 
+TEST_CASE("Imports below one name add to it") {
+  Files files = {{"a.tsr", "const OWN = 5\n"}, {"a/e.tsr", "const E = 3\n"},
+                 {"a/b/c.tsr", "const C = 1\n"}, {"a/b/d.tsr", "const D = 2\n"}};
+  const std::string used = "const X = a.b.c.C * 1000 + a.b.d.D * 100 + a.e.E * 10 + a.OWN\n";
+  for (std::string imports : {"import a.b.c\nimport a.b.d\nimport a.e\nimport a\n",
+                              "import a\nimport a.e\nimport a.b.d, a.b.c\n"}) {
+    Program program(imports + used, files);
+    CHECK(program.value("X") == "1235");
+    CHECK(program.messages() == "");
+  }
+  Program library("import tessera.nn\nimport tessera.norms\nconst X = tessera.nn.gelu\nconst Y = tessera.exp(0)\n");
+  CHECK(library.value("X") == "gelu");
+  CHECK(library.value("Y") == "1.0");
+  CHECK(library.messages() == "");
+  CHECK(tags_of("const a = 4\nimport a.e\n", files) == "duplicate-name@2:8");
+  CHECK(tags_of("import a.e\nconst a = 4\n", files) == "duplicate-name@2:7");
+  CHECK(tags_of("import a\nimport a\n", files) == "duplicate-name@2:8");
+  CHECK(tags_of("import a.nothing\nimport a.e\nconst X = a.e.E\n", files) == "unknown-module@1:8");
+  CHECK(Program("import tessera.ops\n").messages().find("its names need no import") != std::string::npos);
+}
+
+TEST_CASE("'from' gives what the dot gives, of modules of the language and of files") {
+  Files files = {{"parts.tsr", "from tessera import nn as layers, tile\nimport deep.more as more\nconst m = more\n"},
+                 {"deep/more.tsr", "from base import K\n"},
+                 {"deep/base.tsr", "const K = 7\n"}};
+  Program program(
+      "from tessera import nn, ops as o, exp as e, tile as tl\nfrom tessera.tile import load as fetch\n"
+      "from parts import layers, tile, more, m\n"
+      "const A = nn.gelu\nconst B = o.exp(0) + e(0)\nconst C = layers.silu\nconst D = more.K + m.K\n"
+      "const E = tl.load\nconst F = fetch\nconst G = tile.load\nconst H = tessera.tile.load\n",
+      files);
+  CHECK(program.value("A") == "gelu");
+  CHECK(program.value("B") == "2.0");
+  CHECK(program.value("C") == "silu");
+  CHECK(program.value("D") == "14");
+  for (const char* name : {"E", "F", "G", "H"}) CHECK(program.value(name) == "load");
+  CHECK(program.messages() == "");
+  CHECK(tags_of("from tessera import nm\n") == "unknown-member@1:21");
+  CHECK(tags_of("from tessera.ops import tile\n") == "unknown-member@1:25");
+  CHECK(tags_of("import tessera.tile as t\n") == "unknown-module@1:8");
+}
+
+TEST_CASE("An import that leads nowhere is one error, wherever its names are used") {
+  Files files = {{"a.tsr", "from b import lost\nimport nowhere.at_all\n"}, {"b.tsr", ""}};
+  Program program("from a import lost as found\nimport a\nimport missing as exp\nconst X = found + a.lost\n"
+                  "const Y = a.nowhere.at_all.z\nconst Z = exp(0)\n", files);
+  for (const char* name : {"X", "Y", "Z"}) CHECK(program.value(name) == "?");
+  CHECK(program.tags() == "unknown-module@2:8 unknown-member@1:15 unknown-module@3:8");
+}
+
 TEST_CASE("A file may not import itself, however long the cycle") {
   Files files = {{"a.tsr", "from b import B\nconst A = B\n"},
                  {"b.tsr", "import c\nconst B = 1\n"},

@@ -21,19 +21,38 @@ GpuCase kernel_case(std::string name, const std::string& source, std::vector<Dim
   return made;
 }
 
-/// One scan of a whole tile, [rows, columns], of the schedule.
-GpuCase scan_case(const std::string& name, const std::string& dtype, const std::string& schedule,
-                  const std::string& extents, const std::string& scan, std::vector<DimValues> sizes, double bound) {
-  return kernel_case("scan " + name, fmt::format(R"(
+/// `op` along an axis of a whole tile, [rows, columns], of the schedule.
+GpuCase along_axis(const std::string& op, const std::string& name, const std::string& dtype,
+                   const std::string& schedule, const std::string& extents, const std::string& options,
+                   std::vector<DimValues> sizes, double bound) {
+  return kernel_case(op + " " + name, fmt::format(R"(
 @kernel.schedule(Schedule({}))
-def scanned(x: Tensor[{}, {}]) -> Tensor[{}, {}]:
+def along(x: Tensor[{}, {}]) -> Tensor[{}, {}]:
     t = tile.context(m=M, n=N)
-    return tile.scan(tile.load(x, (t.i, t.j), (t.m, t.n)), {})
+    return tile.{}(tile.load(x, (t.i, t.j), (t.m, t.n)), {})
 
 @jit
 def f(x: Tensor[{}, {}]) -> Tensor[{}, {}]:
-    return scanned(x)
-)", schedule, "M, N", dtype, "M, N", dtype, scan, extents, dtype, extents, dtype), std::move(sizes), bound);
+    return along(x)
+)", schedule, "M, N", dtype, "M, N", dtype, op, options, extents, dtype, extents, dtype), std::move(sizes), bound);
+}
+
+GpuCase scan_case(const std::string& name, const std::string& dtype, const std::string& schedule,
+                  const std::string& extents, const std::string& scan, std::vector<DimValues> sizes, double bound) {
+  return along_axis("scan", name, dtype, schedule, extents, scan, std::move(sizes), bound);
+}
+
+std::vector<GpuCase> sorts() {
+  const std::vector<DimValues> heights = {{{"M", 7}}, {{"M", 1}}, {{"M", 0}}};
+  auto sort = [](auto... arguments) { return along_axis("sort", arguments..., 0); };
+  return {
+      sort("of short rows", "f32", "BM=4, warps=2", "M, 96", "axis=1", heights),
+      sort("of rows of warps", "f32", "BM=2, warps=4", "M, 600", "axis=1, descending=True", heights),
+      sort("of partial rows", "f16", "BM=2, BN=64, warps=2", "M, 100", "axis=1", heights),
+      sort("of integers", "i64", "BM=4, warps=2", "M, 72", "axis=1", heights),
+      sort("of a column", "i32", "BN=64, warps=4", "40, N", "axis=0",
+           std::vector<DimValues>{{{"N", 70}}, {{"N", 1}}, {{"N", 0}}}),
+  };
 }
 
 std::vector<GpuCase> scans() {
@@ -532,6 +551,7 @@ def f(x: Tensor[M, 0, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
 
 std::vector<GpuCase> kernel_cases() {
   std::vector<GpuCase> all = scans();
+  for (GpuCase& sort : sorts()) all.push_back(std::move(sort));
   for (GpuCase& each : programs()) all.push_back(std::move(each));
   for (GpuCase& each : choices()) all.push_back(std::move(each));
   for (GpuCase& each : compared()) all.push_back(std::move(each));

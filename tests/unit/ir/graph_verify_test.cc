@@ -446,7 +446,11 @@ TEST_CASE("a function's facts fit its body") {
                  "it has 1 parameters and describes 0");
   check_function(x, R"(args = [{kind = "other", name = "x"}], )" + result + ", " + entry, body,
                  "the kind of");
-  check_function(x, R"(args = [{kind = "input"}], )" + result + ", " + entry, body, "has a name");
+  check_function(x, R"(args = [{kind = "input"}], )" + result + ", " + entry, body, "'name' is missing");
+  check_function(x, R"(args = [{kind = "input", name = "x", places = 5}], )" + result + ", " + entry, body,
+                 "'places' must be a list of strings");
+  check_function(x, R"(args = [{kind = "input", name = "x", size = "B"}], )" + result + ", " + entry, body,
+                 "'size' is not known");
   check_function(x, arg + R"(, results = [{name = "y"}, {name = "y"}], )" + entry, body, "twice");
   check_function(x, arg + ", " + result + R"(, role = "main")", body, "its role must be");
   check_function(x, arg + R"(, params = ["w"], )" + result + ", " + entry, body,

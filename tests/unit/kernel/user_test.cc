@@ -160,6 +160,22 @@ def f(x: Tensor[B, M, D, f32]) -> Tensor[B, M, D, f32]:
   CHECK_THAT(text, Catch::Contains("tile<8 x D, f32> = sched.reshape"));
 }
 
+TEST_CASE("a kernel means the functions of tiles by whatever name it has of them") {
+  auto kernel = [](const std::string& names, const std::string& load, const std::string& context,
+                   const std::string& drop) {
+    return built(names + "@kernel\ndef f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:\n    t = " + context +
+                 "(m=M, n=N)\n    return " + drop + "(" + load + "(x), 0.5)\n");
+  };
+  std::string plain = kernel("", "tile.load", "tile.context", "dropout_in_kernel");
+  CHECK(count(plain, "sched.load") >= 1);
+  CHECK(count(plain, "sched.kernel") == 1);
+  CHECK(kernel("from tessera import tile as tl\n", "tl.load", "tl.context", "ops.dropout_in_kernel") == plain);
+  CHECK(kernel("from tessera.tile import load, context as c\n", "load", "c", "dropout_in_kernel") == plain);
+  CHECK(kernel("from tessera import dropout_in_kernel as drop\n", "tessera.tile.load", "tile.context", "drop") ==
+        plain);
+  CHECK(kernel("const tiles = tessera.tile\n", "tiles.load", "tiles.context", "tessera.dropout_in_kernel") == plain);
+}
+
 TEST_CASE("coordinates count elements of the tensor") {
   std::string text = built(R"(
 @kernel.schedule(Schedule(BM=8, BN=8))
@@ -187,8 +203,9 @@ def f(x: Tensor[M, N, f32], y: Tensor[M, N, bf16]) -> (Tensor[M, N, f32], Tensor
 }
 
 TEST_CASE("a softmax over blocks is expanded where it is accumulated") {
-  auto attention = [](const std::string& between) {
-    return built(R"(
+  auto attention = [](const std::string& between, const std::string& imports = "",
+                      const std::string& mask = "tile.mask_causal") {
+    return built(imports + R"(
 @kernel.schedule(Schedule(BM=8, BN=8))
 def f(q: Tensor[S, D, f32], k: Tensor[N, D, f32]) -> Tensor[S, D, f32]:
     t = tile.context(m=S, d=D, n=N)
@@ -198,7 +215,7 @@ def f(q: Tensor[S, D, f32], k: Tensor[N, D, f32]) -> Tensor[S, D, f32]:
     for n in tile.range(N, t.n):
         y = tile.load(k, (n, 0), (t.n, t.d))
         s = tile.dot(tile.load(q, (t.i, 0), (t.m, t.d)), y.T)
-        tile.mask_causal(s, tile.row_index(), tile.col_index(n))
+        )" + mask + R"((s, tile.row_index(), tile.col_index(n))
         p, top, total = tile.softmax_online(s)
 )" + between + R"(        acc, m, l = tile.softmax_accumulate(acc, m, l, p, y, top, total)
     return acc / l[:, None]
@@ -211,6 +228,8 @@ def f(q: Tensor[S, D, f32], k: Tensor[N, D, f32]) -> Tensor[S, D, f32]:
   CHECK(count(text, "sched.exp2") == 2);
   CHECK(count(text, "sched.le") == 1);
   CHECK(count(text, "sched.select") == 4);
+  CHECK(attention("", "from tessera.tile import mask_causal as masked\n", "masked") == text);
+  CHECK(attention("", "const masked = tile.mask_causal\n", "masked") == text);
   // Weights that were changed are those of their block, brought to the common maximum.
   CHECK(count(attention("        p = p * 2.0\n"), "sched.exp2") == 4);
 }

@@ -1,5 +1,6 @@
 // Shared memory: offsets, the operands that wgmma reads, bank conflicts, addresses of registers.
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
@@ -214,6 +215,17 @@ TEST_CASE("bank conflicts of known accesses") {
   CHECK(shared_vector_width(accumulator, plain) == 2);
   CHECK(bank_conflicts(accumulator, plain, 2) == 7);
   CHECK(bank_conflicts(accumulator, swizzled, 2) == 0);
+  // The worst access says which banks are asked for how much: those of a column are all in one, those of rows of 16
+  // bytes a lane in all, eight lanes at a time.
+  WorstAccess column = worst_access(columns, wide, 1);
+  CHECK(column.together == 32);
+  REQUIRE(column.words.size() == 1);
+  CHECK(std::ranges::max(column.words[0]) == 32);
+  CHECK(std::ranges::count(column.words[0], 0) == 31);
+  WorstAccess row = worst_access(rows, plain, 8);
+  CHECK(row.together == 8);
+  REQUIRE(row.words.size() == 4);
+  for (const auto& words : row.words) CHECK(std::ranges::count(words, 1) == 32);
 }
 
 TEST_CASE("the address of a register follows from that of the first") {

@@ -80,6 +80,29 @@ TEST_CASE("members are those of what stands before the dot") {
   CHECK_THAT(labels(client, "state.step", 6), !VectorContains(std::string("append")));
 }
 
+TEST_CASE("members of modules are those that the evaluation finds, by whatever import") {
+  using Catch::VectorContains;
+  Client client;
+  client.open("file:///members/pack/one.tsr", "const ONE = 1\n");
+  client.open("file:///members/pack/deep/two.tsr", "const TWO = 2\nfrom tessera import nn\n");
+  const std::string text =
+      "from tessera import nn, tile as tl\n"
+      "import pack.one, pack.deep.two\n"
+      "from pack.deep.two import nn as layers\n"
+      "const A = nn.gelu\nconst B = tl.load\nconst C = pack.one.ONE\nconst D = pack.deep.two.TWO\n"
+      "const E = layers.silu\nconst F = tessera.exp(0)\n";
+  client.open(uri, text);
+  CHECK_THAT(labels(client, "nn.gelu", 3), VectorContains(std::string("layernorm")));
+  CHECK_THAT(labels(client, "layers.silu", 7), VectorContains(std::string("layernorm")));
+  CHECK_THAT(labels(client, "tl.load", 3), VectorContains(std::string("context")));
+  CHECK_THAT(labels(client, "tl.load", 3), !VectorContains(std::string("embedding")));
+  CHECK_THAT(labels(client, "tessera.exp", 8), VectorContains(std::string("exp")));
+  CHECK(labels(client, "pack.one.ONE", 5) == Strings{"deep", "one"});
+  CHECK(labels(client, "pack.one.ONE", 9) == Strings{"ONE"});
+  CHECK(labels(client, "pack.deep.two.TWO", 10) == Strings{"two"});
+  CHECK(labels(client, "pack.deep.two.TWO", 14) == Strings{"TWO", "nn"});
+}
+
 TEST_CASE("arguments are those of what is called, and types have no functions in them") {
   Client client;
   client.open(uri, program);

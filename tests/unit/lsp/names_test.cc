@@ -400,6 +400,17 @@ TEST_CASE("names: what is imported under another name") {
               {"c.tsr", "import a\n@jit\ndef f(x: Tensor[4, f32]):\n    return x * float(a.$WIDTH$)\n"}});
 }
 
+TEST_CASE("names: of a module that other files import and give other names") {
+  check_name({{"a.tsr", "const $WIDTH$ = 8\n"},
+              {"b.tsr", "import a\nconst sizes = a\n"},
+              {"c.tsr",
+               "from b import sizes, a as parts\n"
+               "import b as wide\n"
+               "@jit\n"
+               "def f(x: Tensor[4, f32]):\n"
+               "    return x * float(sizes.$WIDTH$ + parts.$WIDTH$ + wide.a.$WIDTH$)\n"}});
+}
+
 TEST_CASE("names: a schedule and those that are made of it") {
   check_name({{"a.tsr",
                "$base$ = Schedule(BM=4, BN=8)\n"

@@ -661,6 +661,41 @@ TEST_CASE("what the compiler knows to mend is a quick fix") {
   CHECK(client.request("textDocument/codeAction", params).empty());
 }
 
+TEST_CASE("a missing import is a quick fix, and completion adds it") {
+  Client client;
+  std::string file = "file:///work-space/imports.tsr";
+  client.open(file, "# About the file.\nfrom tessera.nn import var\n\n@jit\ndef f(x: Tensor[B, 8, f32]):\n"
+                    "    return x + leaky_relu(x)\n");
+  client.wait_until_idle();
+  REQUIRE(client.tags(file) == std::vector<std::string>{"unknown-name"});
+  Json range = client.diagnostics(file)[0]["range"];
+  Json params = {{"textDocument", {{"uri", file}}}, {"range", range}, {"context", {{"diagnostics", Json::array()}}}};
+  Json actions = client.request("textDocument/codeAction", params);
+  REQUIRE(actions.size() == 1);
+  Json edit = actions[0]["edit"]["changes"][file][0];
+  CHECK(edit["newText"] == ", leaky_relu");
+  CHECK(edit["range"]["start"] == Json{{"line", 1}, {"character", 26}});
+
+  auto offered = [&](const std::string& name) {
+    Json found = client.request("textDocument/completion", client.at(file, "leaky_relu(x)", 2));
+    for (const Json& item : found["items"]) {
+      if (item["label"] == name) return item;
+    }
+    return Json();
+  };
+  Json item = offered("one_hot");
+  REQUIRE(item["additionalTextEdits"].size() == 1);
+  CHECK(item["additionalTextEdits"][0]["newText"] == ", one_hot");
+  CHECK(item["additionalTextEdits"][0]["range"]["start"] == Json{{"line", 1}, {"character", 26}});
+  CHECK_FALSE(offered("var").contains("additionalTextEdits"));
+  CHECK_FALSE(offered("softmax").contains("additionalTextEdits"));
+  client.replace(file, "from tessera.nn import var\n", "");
+  item = offered("one_hot");
+  REQUIRE(item["additionalTextEdits"].size() == 1);
+  CHECK(item["additionalTextEdits"][0]["newText"] == "from tessera.nn import one_hot\n\n");
+  CHECK(item["additionalTextEdits"][0]["range"]["start"]["line"] == 2);
+}
+
 TEST_CASE("a hover shows the values of calls of a function, whichever file it is from") {
   Client client;
   std::string part = "file:///work-space/part.tsr";

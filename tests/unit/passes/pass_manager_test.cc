@@ -56,12 +56,14 @@ TEST_CASE("a pass ends properties, which later passes then lack") {
   CHECK(f.run({{&first, {}}, {&ending, {}}}) == "ok");
   CHECK(print(f.module).find("canonical") == std::string::npos);
   CHECK(Fixture().run({{&first, {}}, {&ending, {}}, {&second, {}}}) ==
-        "error: pass 'second' needs a module that is canonical [pass-property]\n");
+        "error: pass 'second' needs a module that is canonical [pass-property]\n"
+        "help: these passes make it so: canonicalize\n");
 }
 
 TEST_CASE("a pass that lacks what it needs is refused") {
   CHECK(Fixture().run({{&second, {}}}) ==
-        "error: pass 'second' needs a module that is canonical [pass-property]\n");
+        "error: pass 'second' needs a module that is canonical [pass-property]\n"
+        "help: these passes make it so: canonicalize\n");
 }
 
 TEST_CASE("a pass of another level is refused") {

@@ -23,7 +23,7 @@ namespace tessera {
 
 /// The module's text around a kernel of the schedule level.
 inline std::string schedule_module(const std::string& kernel) {
-  return "module @m level(schedule) version(1) {target = \"cpu:x86-64-v4\"} {\n" + kernel + "}\n";
+  return "module @m level(schedule) version(1) {\n" + kernel + "}\n";
 }
 
 class TileTest : public TextFixture {
@@ -34,6 +34,7 @@ class TileTest : public TextFixture {
     INFO(messages());
     REQUIRE(modules);
     module = std::move(modules->front());
+    module->set(common::Module::target, machine);
   }
 
   std::string messages() const { return render_all(diagnostics, {}); }

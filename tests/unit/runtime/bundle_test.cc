@@ -250,6 +250,7 @@ TEST_CASE("reflection has one form and prints as YAML", "[format]") {
   kernel.block = {256, 1, 1};
   kernel.epilogue = {"bias", "gelu"};
   kernel.source = "linear.tsr:5:1";
+  kernel.title = "linear";
   auto expr = [&](const char* text) { return *parse_expr(text, kernel.dims); };
   kernel.work = {expr("2*M*N*K"), expr("2*M*N*K"), "bf16", true, true, expr("4*M*K"), expr("4*M*N")};
   kernel.checks = {{"load", 0, "linear.tsr:6:3"}, {"store", -1, ""}};
@@ -262,12 +263,12 @@ TEST_CASE("reflection has one form and prints as YAML", "[format]") {
   CHECK(*again == reflection);
   CHECK_FALSE(read_reflection(json + "\n"));
   // Metadata of another build have other keys: the number is read first.
-  for (const char* number : {"1", "3"}) {
+  for (const char* number : {"2", "4"}) {
     std::string other = std::regex_replace(json, std::regex("\"format\": \\d+"), cat("\"format\": ", number));
     auto refused = read_reflection(std::regex_replace(other, std::regex("dot_flops"), "products"));
     REQUIRE_FALSE(refused);
     CHECK(refused.error().text == cat("the bundle's metadata have format ", number,
-                                      "; this build reads 2: compile the source again"));
+                                      "; this build reads 3: compile the source again"));
   }
   CHECK(
       kernel_yaml(kernel).find("name: tile_linear\n"

@@ -152,8 +152,8 @@ TEST_CASE("a room has at most 40 files") {
   }
 }
 
-TEST_CASE("attributes are named by keys, and as strings only where IR is text") {
-  static const std::regex by_name(R"(ir/text/attribute_text\.h|AttrKey<[^>]*>\{")");
+TEST_CASE("attributes and their entries are named by keys, and as strings only where IR is text") {
+  static const std::regex by_name(R"(ir/text/attribute_text\.h|AttrKey<[^>]*>\{"|->get\(")");
   size_t found = 0;
   for (const auto& file : tree::files_below({"src", "runtime", "tests"}, sources)) {
     if (file.path.find("tests/unit/tree/") != std::string::npos) continue;
@@ -161,7 +161,8 @@ TEST_CASE("attributes are named by keys, and as strings only where IR is text") 
     for (const std::string& line : file.lines) {
       if (!std::regex_search(line, by_name)) continue;
       INFO(line);
-      CHECK(parent(file.path) == "src/ir/text");
+      bool is_fact = file.path == "src/ir/core/dim_facts.cc";  // the core is below the rows of entries
+      CHECK((is_fact || parent(file.path) == "src/ir/text"));
       ++found;
     }
   }

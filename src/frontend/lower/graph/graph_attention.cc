@@ -48,7 +48,7 @@ bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
   auto same = [&](const IrValue& a, size_t i, AttentionArgument of_a, const IrValue& b, size_t j,
                   AttentionArgument of_b) {
     if (a.value->type()->dims[i] == b.value->type()->dims[j]) return true;
-    report_unequal(*this, arguments.call, place(a, i, fmt::format("argument '{}'", names[of_a])),
+    report_unequal(blame(), arguments.call, place(a, i, fmt::format("argument '{}'", names[of_a])),
                    place(b, j, fmt::format("argument '{}'", names[of_b])));
     return false;
   };
@@ -70,9 +70,9 @@ bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
 }
 
 bool GraphBuilder::attention_numbers(const BoundArguments& arguments, graph::Attention& options) {
-  auto causal = expect_bool(arguments[Causal], arguments.locs[Causal], "'causal'");
-  auto sums = expect_bool(arguments[ReturnLse], arguments.locs[ReturnLse], "'return_lse'");
-  auto dropout = expect_number(arguments[Dropout], arguments.locs[Dropout], "'dropout'");
+  auto causal = evaluator_.expect_bool(arguments[Causal], arguments.locs[Causal], "'causal'");
+  auto sums = evaluator_.expect_bool(arguments[ReturnLse], arguments.locs[ReturnLse], "'return_lse'");
+  auto dropout = evaluator_.expect_number(arguments[Dropout], arguments.locs[Dropout], "'dropout'");
   if (!causal || !sums || !dropout) return false;
   options.causal = *causal;
   options.sums = *sums;
@@ -84,12 +84,12 @@ bool GraphBuilder::attention_numbers(const BoundArguments& arguments, graph::Att
   if (!(*dropout >= 0 && *dropout < 1))
     return wrong(Dropout, "'dropout'", "a number of at least 0 and below 1");
   if (!arguments[Scale].is_none()) {
-    options.scale = expect_number(arguments[Scale], arguments.locs[Scale], "'scale'");
+    options.scale = evaluator_.expect_number(arguments[Scale], arguments.locs[Scale], "'scale'");
     if (!options.scale) return false;
     if (!std::isfinite(*options.scale)) return wrong(Scale, "'scale'", "a finite number");
   }
   if (!arguments[Window].is_none()) {
-    options.window = expect_int(arguments[Window], arguments.locs[Window], "'window'");
+    options.window = evaluator_.expect_int(arguments[Window], arguments.locs[Window], "'window'");
     if (!options.window) return false;
     if (*options.window < 1) return wrong(Window, "'window'", "an integer of at least 1");
   }
@@ -124,6 +124,14 @@ bool GraphBuilder::attention_constants(const graph::Attention& options, const Bo
     if (arguments[at].is_none()) continue;
     if (!arguments[at].is(DatumKind::Function)) {
       report(diag::wrong_kind, arguments.locs[at], fmt::format("'{}'", name), describe(arguments[at]), "a function");
+      return false;
+    }
+    if (const Binding* tensor = captured_tensor(arguments[at].as_function())) {
+      report(diag::unsupported_construct, arguments.locs[at], fmt::format("a '{}' that reads a tensor", name))
+          .label(tensor->loc, "the tensor")
+          .help(at == ScoreMod ? "give the tensor as bias=, which is added to the scores; its shape broadcasts to "
+                                 "[B, H, rows, keys]"
+                               : "give bias=where(mask, 0.0, -INF), whose shape broadcasts to [B, H, rows, keys]");
       return false;
     }
     Attr function = to_attr(arguments[at], arguments.locs[at]);
@@ -205,10 +213,10 @@ Datum GraphBuilder::flash_attention(const BoundArguments& given) {
     if (!options.bias) return Datum::poison();
   }
   if (options.dropout != 0) {
-    record_effect("rng", arguments.call);
+    evaluator_.frame().add_effect("rng", arguments.call);
     options.seed = seed(arguments.call);
     if (!options.seed) return Datum::poison();
-    std::string stream = fmt::format("{}.{}", symbol_name(function_), streams_++);
+    std::string stream = fmt::format("{}.{}", symbol_name(function_.op), function_.streams++);
     options.stream = int64_t(hash64(stream) >> 1);
   }
   if (!arguments[ScoreMod].is_none() || !arguments[MaskMod].is_none())

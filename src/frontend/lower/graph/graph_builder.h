@@ -1,7 +1,6 @@
 #pragma once
-// Builds graph functions from source: the Evaluator runs the compile-time part, and what has to do
-// with tensors becomes gir ops here. Calls are inlined, so each call is checked with the dims it
-// has.
+// Builds graph functions from source: an Evaluator runs the compile-time part, and what has to do with tensors becomes
+// gir ops here. Calls are inlined, so each call is checked with the dims it has.
 //
 // Numerics. A value of type T @accum(A) is stored as T and computed in A. A handle (IrValue) knows
 // both: its bits are in the dtype of the IR value, which is T where it was just read or rounded and
@@ -19,6 +18,7 @@
 #include <vector>
 
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/lower/graph/graph_function.h"
 #include "frontend/lower/kernel/kernel_library.h"
 #include "frontend/values/runtime_range.h"
 #include "ir/graph/build.h"
@@ -48,10 +48,13 @@ struct ValueAxis {
   size_t axis = 0;
 };
 
-class GraphBuilder : public Evaluator {
+class GraphBuilder final : public Lowering {
  public:
   GraphBuilder(Session& session, Module& module, SourceKernels& kernels, Arguments arguments = Arguments::Given);
+  GraphBuilder(const GraphBuilder&) = delete;
 
+  /// Runs what is built.
+  Evaluator& evaluator() { return evaluator_; }
   /// Adds the gir.func of an entry of that name; nothing is left of it when an error was reported.
   void build_entry(const Function& function, std::string_view symbol);
   /// Reports entries that leave a dtype open and that no other entry calls.
@@ -65,28 +68,43 @@ class GraphBuilder : public Evaluator {
   /// Adds the functions that give params their initial values.
   void build_initialisers();
 
- protected:
-  Module* built() const override { return &module_; }
-  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) override;
-  Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
-  Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
-  Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
-  Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
-  Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
-  Datum call_function(const Function& function, std::vector<CallArgument> arguments,
-                      Loc loc) override;
-  Datum param(const ParamDeclaration& declaration, Loc loc) override;
+ private:
+  // What the evaluation asks.
+  std::optional<Datum> elementwise(ElementwiseKind kind, std::span<const Datum> operands,
+                                   const OperatorPlace& at) override;
+  std::optional<Datum> matmul(const Datum& a, const Datum& b, const OperatorPlace& at) override;
+  std::optional<Datum> attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
+  std::optional<Datum> subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  std::optional<Datum> call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
+  std::optional<Datum> call_object(const Datum& callee, std::vector<CallArgument>&& arguments, Loc loc) override;
+  std::optional<Datum> call_function(const Function& function, std::vector<CallArgument>&& arguments,
+                                     Loc loc) override;
+  std::optional<Datum> param(const ParamDeclaration& declaration, Loc loc) override;
+  std::optional<Flow> for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
+  std::optional<Flow> branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  std::optional<Flow> while_loop(const ast::While& loop, Scope& scope) override;
   Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
-  Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
-  Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  void expression_statement(const ast::Expr&, const Datum&, Scope&) override {}
+  void enter(const Placement& placement, Loc loc) override;
+  void opened(const Scope&) override {}
+  Datum received(const Scope&, Datum value) override { return value; }
+  Loc declared_at(const Value* value) const override;
+  Dim size_of(const IrValue& value) override;
   bool is_counted(Dim size) const override;
   Dim as_written(Dim dim) override;
-  Dim size_of(const IrValue& value) override;
-  void enter(const Placement& placement, Loc loc) override;
-  Flow while_loop(const ast::While& loop, Scope& scope) override;
+  Module* built() const override { return &module_; }
+  bool may_grow(Loc) override { return true; }
 
- private:
+  Session& session() const { return evaluator_.session(); }
+  Context& context() const { return evaluator_.context(); }
+  DimTable& dims() const { return evaluator_.dims(); }
+  const Blame& blame() const { return evaluator_.blame(); }
+  template <int N, typename... Args>
+  DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) const {
+    return evaluator_.report(kind, loc, args...);
+  }
+
   // Handles and dtypes (graph_values.cc).
   /// Poison, and a diagnostic, for a tensor whose size overflows.
   Datum handle(Value* value, const NumericType& type, Loc loc);
@@ -104,39 +122,40 @@ class GraphBuilder : public Evaluator {
   Value* round_to(Value* value, const NumericType& type, Loc loc);
   Value* round_stochastically(Value* value, const NumericType& type, Loc loc);
   /// The dtype that the operands of one op are promoted to; reports dtypes that have no common one.
-  std::optional<NumericType> promote(std::span<const Datum> operands, bool real, Loc loc);
-  std::optional<NumericType> promote(const NumericType& a, const NumericType& b, Loc loc);
+  std::optional<NumericType> promote(std::span<const Datum> operands, bool real, const OperatorPlace& at);
+  std::optional<NumericType> promote(const NumericType& a, const NumericType& b, const OperatorPlace& at);
   /// An operand's value in a dtype and with these dims; null when an error was reported.
-  Value* operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
-  Value* number(const Datum& datum, DType dtype, const std::vector<Dim>& dims, Loc loc);
+  Value* operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims, const OperatorPlace& at);
+  Value* number(const Datum& datum, DType dtype, const std::vector<Dim>& dims, const OperatorPlace& at);
   /// The tensor that an argument of a function is; a number becomes one of rank 0.
   std::optional<IrValue> expect_tensor(const Datum& datum, Loc loc, std::string_view what);
   /// A dimension of a value for messages; an unnamed value is called `otherwise`.
   DimPlace place(const IrValue& value, size_t axis, std::string_view otherwise) const;
   /// Where the size of an axis comes from.
   Loc place_of(const IrValue& value, size_t axis) const;
-  Loc declared_at(const Value* value) const override;
   /// The axis of a declared tensor that an axis has its size from; null where that is not known.
   Loc made_at(const IrValue& value) const;
   ValueAxis declared_axis(const IrValue& value, size_t axis) const;
   std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);
 
   // Elementwise ops (graph_elementwise.cc).
-  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc);
-  void help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b);
+  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, const OperatorPlace& at);
   bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
-  bool check_numbers(std::span<const Datum> operands, DType storage, Loc loc);
-  Datum select(std::span<const Datum> operands, Loc loc);
-  Datum small_power(const Datum& x, int64_t exponent, Loc loc);
+  bool check_numbers(std::span<const Datum> operands, DType storage, const OperatorPlace& at);
+  Datum select(std::span<const Datum> operands, const OperatorPlace& at);
+  Datum small_power(const Datum& x, int64_t exponent, const OperatorPlace& at);
 
   // Contractions and what neural networks are made of (graph_math.cc).
-  bool check_matmul(const IrValue& a, const IrValue& b, Loc loc);
-  std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, Loc loc);
+  bool check_matmul(const IrValue& a, const IrValue& b, const OperatorPlace& at);
+  ShapeQuestion ask_matmul(const OperatorPlace& at, const IrValue& a, const IrValue& b);
+  std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, const OperatorPlace& at);
   Datum softmax(const BoundArguments& arguments);
   Datum rmsnorm(const BoundArguments& arguments);
   Datum embedding(const BoundArguments& arguments);
   Datum cross_entropy(const BoundArguments& arguments);
   bool report_swapped(const BoundArguments& arguments);
+  void help_function(DiagnosticEngine::Builder& builder, const ast::Identifier& name, std::string_view subject,
+                     Loc loc, std::optional<Edit> import);
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis);
   Value* divide_by_count(Value* sum, std::span<const Dim> reduced);
 
@@ -182,6 +201,7 @@ class GraphBuilder : public Evaluator {
   Datum broadcast_to(const BoundArguments& arguments);
   Datum windows(const BoundArguments& arguments);
   Datum concat(const BoundArguments& arguments);
+  void help_axis(DiagnosticEngine::Builder& builder, std::span<const IrValue> parts, const BoundArguments& arguments);
   struct Slicing;
   Datum named_axis(const IrValue& x, const ast::String& name);
   bool check_indices(const IrValue& indices, Loc loc);
@@ -212,13 +232,14 @@ class GraphBuilder : public Evaluator {
   /// when an error was reported.
   bool bind_seed(const Function& function, const Signature& signature, Scope& scope, std::vector<Loc>& locs, Loc loc);
   static void define_symbols(const Bindings& bindings, const Function& function, Scope& scope);
+  ShapeQuestion ask_arguments(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
+                              std::vector<const TypePattern*>& patterns) const;
   bool bind_signature(const Function& function, const Signature& signature, Scope& scope,
                       const std::vector<Loc>& locs, Loc loc);
   bool bind_constant(const SignatureParameter& parameter, const Datum& value, Loc loc,
                      Bindings& bindings);
   ArgumentType argument_type(const IrValue& value, std::string_view parameter, Loc loc) const;
-  Datum finish_result(const Function& function, const Signature& signature, Datum value,
-                      Scope& scope);
+  Datum finish_result(const Function& function, const Signature& signature, const CallFrame& done, Scope& scope);
   bool is_within_library(const Function& function, Loc call) const;
   Datum call_kernel(const Function& function, std::vector<CallArgument> arguments, Loc loc);
   void widen_operands(const Signature& signature, Scope& scope,
@@ -240,6 +261,8 @@ class GraphBuilder : public Evaluator {
                   const std::string& what);
   bool check_widening(const TypePattern& pattern, const NumericType& type, const IrValue& value,
                       Loc loc, const std::string& what);
+  /// Reports a dtype that tensors in memory cannot have, i4; `what` has it, such as "parameter 'x'".
+  bool check_memory(DType dtype, Loc loc, std::string_view what);
   std::optional<NumericType> written_type(const TypePattern& pattern, Scope& scope);
   Datum rounded(const Datum& value, Loc loc);
 
@@ -310,6 +333,7 @@ class GraphBuilder : public Evaluator {
   bool add_input(const Function& function, const Signature& signature,
                  const SignatureParameter& parameter, Scope& scope);
   bool add_tensor(const SignatureParameter& parameter, Scope& scope);
+  void report_default(const SignatureParameter& parameter);
   void explore_parameter(const SignatureParameter& parameter, Scope& scope);
   void explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes);
   bool add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope);
@@ -321,7 +345,7 @@ class GraphBuilder : public Evaluator {
   bool unify(Dim left, Dim right, const Signature& signature, Scope& scope);
   bool unify_part(Dim zero, const Signature& signature, Scope& scope);
   bool add_inputs(const Function& function, const Signature& signature, Scope& scope);
-  bool add_results(const Function& function, const Datum& result);
+  bool add_results(const CallFrame& done, const Datum& result);
   bool add_body(const Function& function, const Signature& signature, Scope& scope);
   bool check_bound_symbols(const Function& function);
   Op* make_function(std::string_view role, Loc loc);
@@ -339,47 +363,20 @@ class GraphBuilder : public Evaluator {
   const ParamType* param_type(const ParamDeclaration& declaration);
   Value* param_argument(const ParamDeclaration& declaration, const ParamType& type);
 
+  Evaluator evaluator_;
   Module& module_;
   SourceKernels& kernels_;
   Builder builder_;
-  Op* function_ = nullptr;
-  Block* nowhere_;  ///< of no function: where constants leave their intermediate ops
-  std::map<const Value*, std::vector<Loc>> dim_places_;  ///< of arguments: where each is written
-  std::map<const Value*, Loc> type_places_;  ///< of arguments without dims: where their types are written
-  std::vector<Attr> arguments_;  ///< descriptions, one for each argument of the function's block
-  std::vector<Attr> guards_;
-  std::vector<const Function*> open_entries_;     ///< that leave a dtype to their callers
+  GraphFunction function_;  ///< that is built; none between functions
+  Block* nowhere_;          ///< of no function: where constants leave their intermediate ops
+  std::vector<const Function*> open_entries_;  ///< that leave a dtype to their callers
   std::set<const ast::Def*> called_;
-  std::map<const Value*, size_t> int_arguments_;  ///< of `int` parameters: place in arguments_
-  std::vector<Attr> numerics_;                    ///< what functions promise of their results
-  std::vector<Attr> hints_;                       ///< what `with` asks for
-  std::map<const ParamDeclaration*, Value*> params_;
   std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
   struct Initialiser {
     Op* function = nullptr;
     std::vector<Attr> params;  ///< keys of those that begin so
   };
   std::map<std::string, Initialiser> initialisers_;  ///< by their text
-  const ParamDeclaration* initialised_ = nullptr;  ///< the param whose initialiser is built
-  /// State of the entry by name, with the places where it was updated last and returned.
-  struct HeldState {
-    const StateValue* first = nullptr;  ///< as the entry was given it
-    std::optional<Loc> updated, returned;
-  };
-  std::map<std::string, HeldState> states_;
-  /// A run-time loop around, and what counts its iterations: a size, a tensor, or nothing.
-  struct RuntimeLoop {
-    Dim counter = nullptr;
-    Value* value = nullptr;
-    Dim start = nullptr;  ///< of the variable that a size counts for, which is start + counter * step
-    int64_t step = 1;
-  };
-  std::vector<RuntimeLoop> runtime_loops_;
-  std::vector<Datum> spent_;  ///< objects that were updated, in order
-  unsigned counters_ = 0;       ///< of loops so far
-  Value* seed_ = nullptr;
-  Value* hidden_seed_ = nullptr;  ///< the same, when the signature has none
-  unsigned streams_ = 0;  ///< random ops so far
 };
 
 /// The state in a type that does not say of what size it is; null when there is none.

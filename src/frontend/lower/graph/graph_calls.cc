@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
-#include "frontend/evaluate/captures.h"
-#include "frontend/evaluate/dtype_values.h"
 #include "frontend/evaluate/kernel_scan.h"
-#include "frontend/lower/graph/graph_builder.h"
 #include "frontend/evaluate/kernel_value.h"
+#include "frontend/lower/graph/graph_builder.h"
+#include "frontend/lower/kernel/captures.h"
 #include "frontend/values/dims.h"
+#include "frontend/values/dtype_values.h"
+#include "frontend/values/modules.h"
 #include "frontend/values/runtime_range.h"
 #include "ir/numbers/philox.h"
 #include "support/diagnostic_rows.h"
@@ -63,14 +64,14 @@ bool GraphBuilder::bind_constant(const SignatureParameter& parameter, const Datu
                                  Bindings& bindings) {
   std::string what = fmt::format("argument '{}'", parameter.name);
   if (parameter.type.kind == PatternKind::DTypeParam) {
-    auto dtype = expect_dtype(value, loc, what);
+    auto dtype = evaluator_.expect_dtype(value, loc, what);
     if (!dtype) return false;
     Policies policies;
     if (value.is(DatumKind::DType)) policies = value.dtype_policies();
     bindings.dtypes[parameter.name] = {*dtype, policies};
     return true;
   }
-  Dim dim = expect_dim(value, loc, what);
+  Dim dim = evaluator_.expect_dim(value, loc, what);
   if (!dim) return false;
   bindings.dims[parameter.name] = {dim, loc, what};
   return true;
@@ -84,6 +85,24 @@ void GraphBuilder::define_symbols(const Bindings& bindings, const Function& func
   }
 }
 
+/// The tensors that a call gives, with the patterns that they are to match.
+ShapeQuestion GraphBuilder::ask_arguments(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
+                                          std::vector<const TypePattern*>& patterns) const {
+  ShapeQuestion question;
+  question.may_exchange = true;
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
+    const SignatureParameter& parameter = signature.parameters[i];
+    const Datum& argument = scope.find_here(parameter.name)->value;
+    if (!is_tensor_pattern(parameter.type) || !argument.is_ir()) continue;
+    const std::vector<Dim>& dims = argument.as_ir().value->type()->dims;
+    size_t rank = 0;
+    for (const DimPattern& dim : parameter.type.dims) rank += dim.group.empty() ? 1 : dim.group.size();
+    question.operands.push_back({locs[i], fmt::format("argument '{}'", parameter.name), dims, rank});
+    patterns.push_back(&parameter.type);
+  }
+  return question;
+}
+
 bool GraphBuilder::bind_signature(const Function& function, const Signature& signature,
                                   Scope& scope, const std::vector<Loc>& locs, Loc loc) {
   Bindings bindings;
@@ -93,6 +112,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     if (!is_symbol(signature, parameter) || is_late(argument(i))) continue;
     if (!bind_constant(parameter, argument(i), locs[i], bindings)) return false;
   }
+  const Bindings constants = bindings;
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
     const auto* state = argument(i).object_as<StateValue>();
@@ -104,13 +124,19 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     auto tensor = sized ? *state->field("K") : expect_tensor(argument(i), locs[i], what);
     if (!tensor) return false;
     ArgumentType type = argument_type(*tensor, parameter.name, locs[i]);
-    if (!bind_symbols(*this, parameter.type, type, parameter.name, bindings)) return false;
+    std::vector<const TypePattern*> patterns;
+    auto ask = [&] {
+      ShapeQuestion question = ask_arguments(signature, scope, locs, patterns);
+      question.fits = [&](const Shapes& shapes) { return binds(patterns, shapes, constants); };
+      return question;
+    };
+    if (!bind_symbols(evaluator_, parameter.type, type, parameter.name, bindings, ask)) return false;
   }
   define_symbols(bindings, function, scope);
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
     if (!is_late(argument(i))) continue;
-    Datum value = evaluate(*parameter.default_value, scope);
+    Datum value = evaluator_.evaluate(*parameter.default_value, scope);
     if (value.is_poison()) return false;
     if (is_symbol(signature, parameter) && !bind_constant(parameter, value, locs[i], bindings)) return false;
     scope.set(parameter.name, std::move(value), parameter.loc);
@@ -125,7 +151,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     if (is_tensor_pattern(parameter.type)) {
       auto tensor = expect_tensor(value, locs[i], what);
       ArgumentType type = argument_type(*tensor, parameter.name, locs[i]);
-      if (!check_expressions(*this, parameter.type, type, parameter.name, scope)) return false;
+      if (!check_expressions(evaluator_, parameter.type, type, parameter.name, scope)) return false;
       value = Datum::ir(*tensor);
     }
     TypePattern pattern = parameter.type;
@@ -139,7 +165,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     }
     scope.set(parameter.name, conformed, parameter.loc);
   }
-  return check_clauses(function, function.def->where, scope, loc);
+  return evaluator_.check_clauses(function, function.def->where, scope, loc);
 }
 
 /// The library rounds what it returns to the program, and nothing that its functions hand each other.
@@ -147,36 +173,60 @@ bool GraphBuilder::is_within_library(const Function& function, Loc call) const {
   return session().is_builtin(function.loc) && session().is_builtin(call);
 }
 
-Datum GraphBuilder::finish_result(const Function& function, const Signature& signature, Datum value,
+/// The result of a call that has ended, as its signature has it.
+Datum GraphBuilder::finish_result(const Function& function, const Signature& signature, const CallFrame& done,
                                   Scope& scope) {
+  const Datum& value = done.result;
   if (value.is_poison()) return value;
-  Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
-  if (!signature.result) return is_within_library(function, finished().call) ? value : rounded(value, loc);
+  Loc loc = done.result_place(function.loc);
+  if (!signature.result) return is_within_library(function, done.call) ? value : rounded(value, loc);
   bool returns_nothing =
       signature.result->kind == PatternKind::Tuple && signature.result->elements.empty();
   if (value.is_none() && !returns_nothing) {
-    report_missing_return(function, signature.result->loc);
+    blame().report_missing_return(done, signature.result->loc);
     return Datum::poison();
   }
   return conform(*signature.result, value, scope, Use::Stored, loc,
                  fmt::format("the result of '{}'", function.name));
 }
 
-Datum GraphBuilder::call_function(const Function& function, std::vector<CallArgument> arguments,
-                                  Loc loc) {
+namespace {
+
+/// What readers know a call by: the instance that is called, "blocks.3", else the function.
+std::string called_name(const Function& function) {
+  const Binding* self = function.name == "__call__" ? function.scope->find("self") : nullptr;
+  const auto* instance = self ? self->value.object_as<ModuleInstance>() : nullptr;
+  if (!instance) return function.name;
+  return instance->path().empty() ? std::string(instance->module().name()) : instance->path();
+}
+
+Loc with_call(Loc loc, uint32_t call) {
+  loc.call = call;
+  return loc;
+}
+
+}  // namespace
+
+std::optional<Datum> GraphBuilder::call_function(const Function& function, std::vector<CallArgument>&& arguments,
+                                                 Loc loc) {
   if (function.kind == FunctionKind::Kernel)
     return call_kernel(function, std::move(arguments), loc);
-  if (function.lambda) return Evaluator::call_function(function, std::move(arguments), loc);
+  if (function.lambda) return std::nullopt;
   called_.insert(function.def);
-  const Signature& signature = session().signature(*this, function);
-  if (signature.failed || !may_call(function, loc)) return Datum::poison();
+  const Signature& signature = session().signature(evaluator_, function);
+  if (signature.failed || !evaluator_.may_call(function, loc)) return Datum::poison();
   Scope* scope = session().new_scope(function.scope);
   std::vector<Loc> locs;
-  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature)) return Datum::poison();
+  if (!evaluator_.bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature)) {
+    return Datum::poison();
+  }
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
   const Op* before = builder_.block()->back();
-  Datum result = finish_result(function, signature, run_body(function, *scope, loc), *scope);
+  uint32_t outer = builder_.call();
+  builder_.set_call(context().add_call(called_name(function), with_call(loc, outer)));
+  Datum result = finish_result(function, signature, evaluator_.run_body(function, *scope, loc), *scope);
+  builder_.set_call(outer);
   check_promise(function, result, before, loc);
   if (!result.is_ir()) return result;
   IrValue unnamed = result.as_ir();
@@ -257,7 +307,7 @@ std::vector<Datum> GraphBuilder::cache_parts(const Datum& cache, Loc loc) {
   if (cache.is_sequence()) {
     parts = cache.elements();
   } else if (cache.is(DatumKind::Object)) {
-    for (const char* name : {"K", "V", "length"}) parts.push_back(attribute(cache, {name, loc}, loc));
+    for (const char* name : {"K", "V", "length"}) parts.push_back(evaluator_.attribute(cache, {name, loc}, loc));
   }
   bool fits = parts.size() == cache_operands;
   for (const Datum& part : parts) {
@@ -305,8 +355,8 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
     if (is_cache(parameter.type)) {
       const auto* cache = value.object_as<StateValue>();
       if (cache && cache->policies().rolling_window) {
-        unsupported(locs[i],
-                    "a cache with @rolling_window as an argument of a kernel, which reads positions in order,");
+        evaluator_.unsupported(locs[i], "a cache with @rolling_window as an argument of a kernel, which reads "
+                                        "positions in order,");
         return false;
       }
       std::vector<Datum> parts = cache_parts(value, locs[i]);
@@ -317,7 +367,7 @@ bool GraphBuilder::kernel_operands(const Signature& signature, Scope& scope,
       ++next;
     } else if (value.is_ir()) {
       if (!is_operand(parameter.type)) {
-        report_tensor_for_constant(*this, parameter, value, locs[i]);
+        report_tensor_for_constant(evaluator_, parameter, value, locs[i]);
         return false;
       }
       add(stored(value.as_ir()));
@@ -337,15 +387,15 @@ bool GraphBuilder::bind_seed(const Function& function, const Signature& signatur
                              std::vector<Loc>& locs, Loc loc) {
   if (signature.parameters.empty() || signature.parameters.back().name != seed_of_call) return true;
   Datum value = Datum::none();
-  for (const ast::Call* draw : draws_by_call(*function.def)) {
+  for (const ast::Call* draw : draws_by_call(session(), function)) {
     const auto* name = ast::as<ast::Name>(probability_of(*draw));
     Binding* given = name ? scope.find_here(name->text) : nullptr;
     bool never = given && given->value.is(DatumKind::Float) && given->value.as_double() == 0;
     if (never || value.is_ir()) continue;
     Value* source = seed(loc);
     if (!source) return false;
-    record_effect("rng", loc);
-    std::string stream = fmt::format("{}.{}", symbol_name(function_), streams_++);
+    evaluator_.frame().add_effect("rng", loc);
+    std::string stream = fmt::format("{}.{}", symbol_name(function_.op), function_.streams++);
     Value* own = graph::scalar(builder_, int64_t(philox::stream_of(stream) >> 1), DType::U64);
     value = handle(graph::elementwise(builder_, ElementwiseKind::Xor, {source, own}), {DType::U64, {}, false}, loc);
   }
@@ -383,18 +433,18 @@ void GraphBuilder::widen_operands(const Signature& signature, Scope& scope,
 Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgument> arguments,
                                 Loc loc) {
   called_.insert(function.def);
-  const Signature& signature = session().signature(*this, function);
+  const Signature& signature = session().signature(evaluator_, function);
   if (signature.failed) return Datum::poison();
   std::vector<TypePattern> patterns = kernel_results(signature);
   bool changes = std::any_of(signature.parameters.begin(), signature.parameters.end(),
                              [](const SignatureParameter& parameter) { return is_region(parameter.type); });
   if (patterns.empty() && !changes) {
-    report_without_result(*this, function);
+    report_without_result(blame(), function);
     return Datum::poison();
   }
   Scope* scope = session().new_scope(function.scope);
   std::vector<Loc> locs;
-  if (!bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature) ||
+  if (!evaluator_.bind_parameters(function, std::move(arguments), *scope, loc, locs, &signature) ||
       !bind_seed(function, signature, *scope, locs, loc)) {
     return Datum::poison();
   }
@@ -403,7 +453,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   if (is_within_library(function, loc)) widen_operands(signature, *scope, narrow);
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
-  record_declared(function, loc);
+  evaluator_.frame().add_declared(function, loc);
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
   std::vector<Attr> numbers;
@@ -413,10 +463,10 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   std::vector<NumericType> numerics;
   for (const TypePattern& pattern : patterns) {
     if (!is_tensor_pattern(pattern)) {
-      return unsupported(pattern.loc, "a kernel's result of this type");
+      return evaluator_.unsupported(pattern.loc, "a kernel's result of this type");
     }
     auto type = written_type(pattern, *scope);
-    auto extents = type ? evaluate_dims(*this, pattern, *scope) : std::nullopt;
+    auto extents = type ? evaluate_dims(evaluator_, pattern, *scope) : std::nullopt;
     if (!extents) return Datum::poison();
     types.push_back(context().tensor(std::move(*extents), type->storage));
     auto as_given = narrow.find(pattern.dtype_symbol);
@@ -433,7 +483,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   std::vector<Type> all = types;
   for (Value* operand : operands) all.push_back(operand->type());
   for (Type type : all) {
-    if (!check_memory(*this, type->dtype, loc, fmt::format("a tensor of kernel '{}'", function.name))) {
+    if (!check_memory(type->dtype, loc, fmt::format("a tensor of kernel '{}'", function.name))) {
       return Datum::poison();
     }
   }

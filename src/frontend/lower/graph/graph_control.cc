@@ -134,9 +134,9 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       bool same_dims = was[k].value->type()->dims == now[k].value->type()->dims;
       fits = same_dims && was[k].storage == now[k].storage;
       if (fits) continue;
-      auto builder = report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
-                                  now[k].storage, "an iteration leaves it here", carried.names[i], type_text(was[k]),
-                                  type_text(now[k]));
+      auto builder = blame().report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
+                                          now[k].storage, "an iteration leaves it here", carried.names[i],
+                                          type_text(was[k]), type_text(now[k]));
       if (!session().is_builtin(was[k].origin)) builder.label(was[k].origin, "the value that enters is made here");
       return std::nullopt;
     }
@@ -215,7 +215,7 @@ bool GraphBuilder::fill_body(const Carried& carried, ast::StmtList body, Block* 
     return false;
   }
   builder_.set_end(block);
-  if (execute(body, inner) == Flow::Return) return false;
+  if (evaluator_.execute(body, inner) == Flow::Return) return false;
   auto values = carried_out(carried, body, inner, outer);
   if (values) yield(*values, loc);
   return values.has_value();
@@ -232,7 +232,7 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   Dim count = dims().max(dims().ceildiv(dims().sub(stop, start), dims().constant(range.step())), dims().constant(0));
   if (start->is_constant(0) && range.step() == 1) count = stop;
   const auto* target = ast::as<ast::Name>(loop.target);
-  std::string counter = fmt::format("{}_{}", target ? target->text : "i", counters_++);
+  std::string counter = fmt::format("{}_{}", target ? target->text : "i", function_.counters++);
   Dim iteration = dims().symbol(counter);
   Carried carried = carried_names(loop.body, scope);
   Op* op = region_op(
@@ -243,16 +243,16 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   spend_carried(carried, loop.loc);
   Scope* inner = session().new_scope(&scope);
   define_carried(carried, arguments_of(block), *inner, loop.loc);
-  size_t known = facts().size();
+  size_t known = evaluator_.facts().size();
   Dim value = dims().add(start, dims().mul(iteration, dims().constant(range.step())));
-  facts().push_back({Relation::Less, value, stop});  // whenever the body runs
-  runtime_loops_.push_back({iteration, nullptr, start, range.step()});
-  assign(*loop.target, Datum::dim(value), *inner);
+  evaluator_.facts().push_back({Relation::Less, value, stop});  // whenever the body runs
+  function_.runtime_loops.push_back({iteration, nullptr, start, range.step()});
+  evaluator_.assign(*loop.target, Datum::dim(value), *inner);
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
-  runtime_loops_.pop_back();
-  facts().resize(known);
+  function_.runtime_loops.pop_back();
+  evaluator_.facts().resize(known);
   leave(op);
-  if (!filled) return skip(loop.body, scope);
+  if (!filled) return evaluator_.skip(loop.body, scope);
   define_carried(carried, results_of(op), scope, loop.loc);
   return Flow::Next;
 }
@@ -262,7 +262,7 @@ Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& l
   Carried carried = carried_names(loop.body, scope);
   Value* start = operand(range.start(), DType::I64, {}, loop.iterable->loc);
   Value* stop = start ? operand(range.stop(), DType::I64, {}, loop.iterable->loc) : nullptr;
-  if (!stop) return skip(loop.body, scope);
+  if (!stop) return evaluator_.skip(loop.body, scope);
   std::vector<Value*> inits = carried.inits;
   inits.push_back(start);
   Op* op = region_op(OpKind::While, inits, inits, {}, loop.loc);
@@ -276,10 +276,10 @@ Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& l
   define_carried(carried, arguments_of(block), *inner, loop.loc);
   builder_.set_end(block);
   counter = block->arg(block->arg_count() - 1);
-  assign(*loop.target, handle(counter, {DType::I64, {}, false}, loop.target->loc), *inner);
-  runtime_loops_.push_back({nullptr, counter});
+  evaluator_.assign(*loop.target, handle(counter, {DType::I64, {}, false}, loop.target->loc), *inner);
+  function_.runtime_loops.push_back({nullptr, counter});
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
-  runtime_loops_.pop_back();
+  function_.runtime_loops.pop_back();
   if (filled) {
     Op* end = block->terminator();
     builder_.set_before(end);
@@ -288,20 +288,20 @@ Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& l
     end->set_slot(graph::in::Yield::values, values);
   }
   leave(op);
-  if (!filled) return skip(loop.body, scope);
+  if (!filled) return evaluator_.skip(loop.body, scope);
   define_carried(carried, results_of(op), scope, loop.loc);
   return Flow::Next;
 }
 
-Flow GraphBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
+std::optional<Flow> GraphBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
   const auto* range = iterable.object_as<RuntimeRange>();
   if (range && (range->start().is_ir() || range->stop().is_ir())) return loop_over_values(*range, loop, scope);
   if (range) return loop_over_sizes(*range, loop, scope);
-  if (!iterable.is_ir()) return Evaluator::for_each(iterable, loop, scope);
+  if (!iterable.is_ir()) return std::nullopt;
   report(diag::wrong_kind, loop.iterable->loc, "the iterable of 'for'", describe(iterable),
          "a tuple, a list or a range")
       .help("rows of a tensor x are x[i] for i in range(x.shape[0])");
-  return skip(loop.body, scope);
+  return evaluator_.skip(loop.body, scope);
 }
 
 /// The bool that a condition is; null when an error was reported.
@@ -317,16 +317,16 @@ Value* GraphBuilder::truth(const Datum& condition, Loc loc) {
   return nullptr;
 }
 
-Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
+std::optional<Flow> GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
   Carried carried = carried_names(loop.body, scope);
   Op* op = region_op(OpKind::While, carried.inits, carried.inits, {}, loop.loc);
   Block* condition = add_block(op, graph::at::While::condition, carried.inits);
   Block* block = add_block(op, graph::at::While::body, carried.inits);
   Scope* asking = session().new_scope(&scope);
   define_carried(carried, arguments_of(condition), *asking, loop.loc);
-  runtime_loops_.push_back({});
+  function_.runtime_loops.push_back({});
   builder_.set_end(condition);
-  Value* goes_on = truth(evaluate(*loop.condition, *asking), loop.condition->loc);
+  Value* goes_on = truth(evaluator_.evaluate(*loop.condition, *asking), loop.condition->loc);
   bool filled = goes_on != nullptr;
   if (filled) {
     yield({goes_on}, loop.condition->loc);
@@ -335,9 +335,9 @@ Flow GraphBuilder::while_loop(const ast::While& loop, Scope& scope) {
     define_carried(carried, arguments_of(block), *inner, loop.loc);
     filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   }
-  runtime_loops_.pop_back();
+  function_.runtime_loops.pop_back();
   leave(op);
-  if (!filled) return skip(loop.body, scope);
+  if (!filled) return evaluator_.skip(loop.body, scope);
   define_carried(carried, results_of(op), scope, loop.loc);
   return Flow::Next;
 }
@@ -354,9 +354,9 @@ struct GraphBuilder::Branches {
 /// Runs one arm, or what stands instead of it, in its block.
 Flow GraphBuilder::fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner) {
   builder_.set_end(block);
-  if (taken) return execute(stmt.arms[arm].body, inner);
-  if (arm + 1 == stmt.arms.size()) return execute(stmt.else_body, inner);
-  return execute_arms(stmt, arm + 1, inner);
+  if (taken) return evaluator_.execute(stmt.arms[arm].body, inner);
+  if (arm + 1 == stmt.arms.size()) return evaluator_.execute(stmt.else_body, inner);
+  return evaluator_.execute_arms(stmt, arm + 1, inner);
 }
 
 /// Names that arms from `arm` on assign.
@@ -380,7 +380,7 @@ bool GraphBuilder::fill_branches(Branches& branches, Value* chooses, Scope& scop
   bool filled = true;
   for (unsigned r = 0; r < 2 && filled; ++r) {
     branches.blocks[r] = branches.draft->region(r)->add_block();
-    size_t before = spent_.size();
+    size_t before = function_.spent.size();
     filled = fill(r, *session().new_scope(&scope));
     if (r == 0) revive(before);
   }
@@ -388,11 +388,11 @@ bool GraphBuilder::fill_branches(Branches& branches, Value* chooses, Scope& scop
   return filled;
 }
 
-Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
-  if (!condition.is_ir()) return Evaluator::branch(condition, stmt, arm, scope);
+std::optional<Flow> GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
+  if (!condition.is_ir()) return std::nullopt;
   Loc loc = stmt.arms[arm].condition->loc;
   Value* chooses = truth(condition, loc);
-  if (!chooses) return skip_arms(stmt, scope);
+  if (!chooses) return evaluator_.skip_arms(stmt, scope);
   for (size_t i = arm; i <= stmt.arms.size(); ++i) {
     Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
     if (place.known()) return returning_branch(chooses, stmt, arm, place, scope);
@@ -410,49 +410,49 @@ Flow GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t ar
     }
     return good;
   });
-  if (!filled || !join(branches, scope, loc)) return skip_arms(stmt, scope);
+  if (!filled || !join(branches, scope, loc)) return evaluator_.skip_arms(stmt, scope);
   return Flow::Next;
 }
 
 /// A branch that may end the function: what follows it becomes part of both arms, which then end the function both, and
 /// the function's result is what the branch gives.
 Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope) {
-  for (const Continuation* after = continuation(); after; after = after->outer) {
+  for (const Continuation* after = evaluator_.frame().continuation; after; after = after->outer) {
     if (!after->repeats) continue;
-    unsupported(place, "a 'return' in a loop, in a branch that is chosen at run time,");
-    return skip_arms(stmt, scope);
+    evaluator_.unsupported(place, "a 'return' in a loop, in a branch that is chosen at run time,");
+    return evaluator_.skip_arms(stmt, scope);
   }
   Loc loc = stmt.arms[arm].condition->loc;
-  const Continuation* rest = continuation();
+  const Continuation* rest = evaluator_.frame().continuation;
   Branches branches;
   branches.names = {"return"};
   bool filled = fill_branches(branches, chooses, scope, loc, [&](unsigned r, Scope& inner) {
-    frame().result = Datum::none();
-    frame().result_loc = {};
-    if (fill_branch(stmt, arm, r == 0, branches.blocks[r], inner) == Flow::Next) execute_rest(rest, inner);
-    branches.values[r].push_back(frame().result);
-    if (frame().result.is_none()) report_no_return(loc);
-    return !frame().result.is_poison() && !frame().result.is_none();
+    evaluator_.frame().result = Datum::none();
+    evaluator_.frame().result_loc = {};
+    if (fill_branch(stmt, arm, r == 0, branches.blocks[r], inner) == Flow::Next) evaluator_.execute_rest(rest, inner);
+    branches.values[r].push_back(evaluator_.frame().result);
+    if (evaluator_.frame().result.is_none()) report_no_return(loc);
+    return !evaluator_.frame().result.is_poison() && !evaluator_.frame().result.is_none();
   });
   Scope* results = session().new_scope(&scope);
-  if (!filled || !join(branches, *results, loc)) return skip_arms(stmt, scope);
-  frame().result = results->find_here("return")->value;
-  frame().result_loc = place;
+  if (!filled || !join(branches, *results, loc)) return evaluator_.skip_arms(stmt, scope);
+  evaluator_.frame().result = results->find_here("return")->value;
+  evaluator_.frame().result_loc = place;
   return Flow::Return;
 }
 
 /// A branch that a condition at `chooses` takes ends the function without a value.
 void GraphBuilder::report_no_return(Loc chooses) {
-  const Function* function = frame().function;
-  Loc returned = frame().result_loc;
-  if (returned.known() && report_valueless(frame().result, returned, "the returned value")) return;
+  const Function* function = evaluator_.frame().function;
+  Loc returned = evaluator_.frame().result_loc;
+  if (returned.known() && blame().report_valueless(evaluator_.frame().result, returned, "the returned value")) return;
   report(diag::missing_return, function->loc, function->name).label(chooses, "there is none where this chooses so");
 }
 
-/// Objects that were updated since `spent_` had that size are current again, in another branch.
+/// Objects that were updated since `function_.spent` had that size are current again, in another branch.
 void GraphBuilder::revive(size_t since) {
-  for (size_t i = since; i < spent_.size(); ++i) spent_[i].object_as<StateValue>()->revive();
-  spent_.resize(since);
+  for (size_t i = since; i < function_.spent.size(); ++i) function_.spent[i].object_as<StateValue>()->revive();
+  function_.spent.resize(since);
 }
 
 /// Makes the branch that gives the names their values in place of the draft.

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 
-#include "frontend/evaluate/dtype_values.h"
 #include "frontend/lower/graph/graph_builder.h"
+#include "frontend/values/dtype_values.h"
 #include "frontend/values/tile_builtins.h"
 #include "ir/numbers/philox.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 
-Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
+std::optional<Datum> GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
   if (builtin.table == tile_table && is_of_tiles()) return call_tile(builtin, arguments, loc);
-  if (builtin.table != "ops" || function_ == nullptr) {
-    return Evaluator::call_builtin(builtin, arguments, loc);
+  if (builtin.table != "ops" || function_.op == nullptr) {
+    return std::nullopt;
   }
   auto id = BuiltinId(builtin.id);
   switch (id) {
@@ -37,7 +37,7 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
     case BuiltinId::RmsnormSafe:
       return rmsnorm(arguments);
     case BuiltinId::Matmul:
-      return matmul(arguments[0], arguments[1], loc);
+      return evaluator_.matmul(arguments[0], arguments[1], loc);
     case BuiltinId::Einsum:
       return einsum(arguments);
     case BuiltinId::Embedding:
@@ -75,12 +75,12 @@ Datum GraphBuilder::call_builtin(const Builtin& builtin, const BoundArguments& a
     default:
       break;
   }
-  return Evaluator::call_builtin(builtin, arguments, loc);
+  return std::nullopt;
 }
 
 /// Whether a kernel on whole tensors is being run.
 bool GraphBuilder::is_of_tiles() {
-  return std::any_of(frames().begin(), frames().end(), [](const CallFrame& frame) {
+  return std::any_of(evaluator_.frames().begin(), evaluator_.frames().end(), [](const CallFrame& frame) {
     return frame.function && frame.function->of_tiles;
   });
 }
@@ -89,10 +89,10 @@ bool GraphBuilder::is_of_tiles() {
 Datum GraphBuilder::call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
   switch (TileBuiltin(builtin.id)) {
     case TileBuiltin::Dot: {
-      Datum result = matmul(arguments[0], arguments[1], loc);
+      Datum result = evaluator_.matmul(arguments[0], arguments[1], loc);
       if (arguments[2].is_none() || result.is_poison()) return result;
       Datum operands[] = {arguments[2], result};
-      return elementwise(ElementwiseKind::Add, operands, loc);
+      return evaluator_.elementwise(ElementwiseKind::Add, operands, loc);
     }
     case TileBuiltin::Cast:
       return cast(arguments);
@@ -121,7 +121,7 @@ Datum GraphBuilder::cast(const BoundArguments& arguments) {
   if (arguments[1].is_ir()) {
     type = type_of(arguments[1].as_ir());
   } else {
-    auto dtype = expect_dtype(arguments[1], arguments.locs[1], "the dtype of 'cast'");
+    auto dtype = evaluator_.expect_dtype(arguments[1], arguments.locs[1], "the dtype of 'cast'");
     if (!dtype) return Datum::poison();
     type.storage = *dtype;
     if (arguments[1].is(DatumKind::DType)) type.policies = arguments[1].dtype_policies();
@@ -144,14 +144,14 @@ std::optional<GraphBuilder::Target> GraphBuilder::target(const BoundArguments& a
                                                          size_t shape, size_t dtype,
                                                          std::string_view function) {
   Target made;
-  const ParamType* param = initialised_ ? param_type(*initialised_) : nullptr;
+  const ParamType* param = function_.initialised ? param_type(*function_.initialised) : nullptr;
   if (arguments[shape].is_none() && param) {
     made.dims = param->dims;
   } else if (arguments[shape].is_none()) {
     report(diag::missing_argument, arguments.call, "shape", function);
     return std::nullopt;
   } else {
-    auto given = expect_shape(arguments[shape], arguments.locs[shape], "the shape");
+    auto given = evaluator_.expect_shape(arguments[shape], arguments.locs[shape], "the shape");
     if (!given) return std::nullopt;
     for (Dim dim : *given) {
       if (!expect_size(dim, arguments.locs[shape])) return std::nullopt;
@@ -164,7 +164,7 @@ std::optional<GraphBuilder::Target> GraphBuilder::target(const BoundArguments& a
     report(diag::missing_argument, arguments.call, "dtype", function);
     return std::nullopt;
   } else {
-    auto given = expect_dtype(arguments[dtype], arguments.locs[dtype], "the dtype");
+    auto given = evaluator_.expect_dtype(arguments[dtype], arguments.locs[dtype], "the dtype");
     if (!given) return std::nullopt;
     made.dtype = *given;
   }
@@ -179,7 +179,7 @@ Datum GraphBuilder::create(BuiltinId id, const BoundArguments& given) {
   Loc value_loc = arguments.call;
   if (id == BuiltinId::Full) {
     // full(0.5), where a param says the rest.
-    if (initialised_ && arguments[1].is_none() && arguments[0].is_scalar()) {
+    if (function_.initialised && arguments[1].is_none() && arguments[0].is_scalar()) {
       std::swap(arguments.values[0], arguments.values[1]);
       std::swap(arguments.locs[0], arguments.locs[1]);
     }
@@ -207,8 +207,8 @@ Datum GraphBuilder::create(BuiltinId id, const BoundArguments& given) {
 
 /// 0, 1, … size-1.
 Datum GraphBuilder::arange(const BoundArguments& arguments) {
-  Dim size = expect_dim(arguments[0], arguments.locs[0], "the size of 'arange'");
-  auto dtype = expect_dtype(arguments[1], arguments.locs[1], "the dtype of 'arange'");
+  Dim size = evaluator_.expect_dim(arguments[0], arguments.locs[0], "the size of 'arange'");
+  auto dtype = evaluator_.expect_dtype(arguments[1], arguments.locs[1], "the dtype of 'arange'");
   if (!size || !dtype) return Datum::poison();
   if (!expect_size(size, arguments.locs[0])) return Datum::poison();
   if (*dtype == DType::Bool) {
@@ -232,10 +232,10 @@ Datum GraphBuilder::arange(const BoundArguments& arguments) {
 Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
   bool normal = id == BuiltinId::Normal;
   auto made = target(arguments, 2, 3, normal ? "normal" : "uniform");
-  auto first = expect_number(arguments[0], arguments.locs[0],
-                             normal ? "the standard deviation" : "the lower bound");
+  auto first = evaluator_.expect_number(arguments[0], arguments.locs[0],
+                                        normal ? "the standard deviation" : "the lower bound");
   auto second =
-      expect_number(arguments[1], arguments.locs[1], normal ? "the mean" : "the upper bound");
+      evaluator_.expect_number(arguments[1], arguments.locs[1], normal ? "the mean" : "the upper bound");
   if (!made || !first || !second) return Datum::poison();
   if (normal && *first < 0) {
     report(diag::wrong_kind, arguments.locs[0], "the standard deviation", to_text(arguments[0]), "a number from 0 up")
@@ -247,11 +247,11 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
            to_string(made->dtype));
     return Datum::poison();
   }
-  if (!initialised_) record_effect("rng", arguments.call);
+  if (!function_.initialised) evaluator_.frame().add_effect("rng", arguments.call);
   // An initialiser's seed is one of the param, so that params can share it.
-  uint64_t stream = streams_++;
-  if (!initialised_) {
-    stream = philox::stream_of(fmt::format("{}.{}", symbol_name(function_), stream));
+  uint64_t stream = function_.streams++;
+  if (!function_.initialised) {
+    stream = philox::stream_of(fmt::format("{}.{}", symbol_name(function_.op), stream));
   }
   Value* source = seed(arguments.call);
   if (!source) return Datum::poison();

@@ -121,7 +121,7 @@ struct GraphBuilder::Term {
 bool GraphBuilder::same_extents(const Term& a, const Term& b, Loc loc) {
   for (char letter : b.letters) {
     if (!has(a.letters, letter) || a.extent(letter) == b.extent(letter)) continue;
-    report_unequal(*this, loc, place(a.value, a.letters.find(letter), "an operand of 'einsum'"),
+    report_unequal(blame(), loc, place(a.value, a.letters.find(letter), "an operand of 'einsum'"),
                    place(b.value, b.letters.find(letter), "another operand of 'einsum'"));
     return false;
   }
@@ -178,7 +178,7 @@ std::optional<GraphBuilder::Term> GraphBuilder::multiplied(const Term& a, const 
     narrow.resize(narrow.size() + rows.size(), dims().constant(1));
     narrow.insert(narrow.end(), of_columns.begin(), of_columns.end());
     Datum operands[] = {reshaped(left, std::move(wide)), reshaped(right, std::move(narrow))};
-    product = operands[0].is_ir() && operands[1].is_ir() ? elementwise(ElementwiseKind::Mul, operands, loc)
+    product = operands[0].is_ir() && operands[1].is_ir() ? evaluator_.elementwise(ElementwiseKind::Mul, operands, loc)
                                                          : Datum::poison();
   } else {
     std::vector<Dim> of_left = left.extents(batch), of_right = of_left;
@@ -187,7 +187,7 @@ std::optional<GraphBuilder::Term> GraphBuilder::multiplied(const Term& a, const 
     of_right.push_back(of_left.back());
     of_right.push_back(element_count(dims(), of_columns));
     Datum x = reshaped(left, std::move(of_left)), y = reshaped(right, std::move(of_right));
-    product = x.is_ir() && y.is_ir() ? matmul(x, y, loc) : Datum::poison();
+    product = x.is_ir() && y.is_ir() ? evaluator_.matmul(x, y, loc) : Datum::poison();
   }
   if (!product.is_ir()) return std::nullopt;
   builder_.set_loc(loc);

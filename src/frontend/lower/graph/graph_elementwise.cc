@@ -1,7 +1,8 @@
 // Elementwise ops: operands are promoted to one dtype and broadcast to one shape.
 
-#include "frontend/evaluate/dtype_values.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
+#include "frontend/values/dtype_values.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -19,23 +20,9 @@ bool is_elementwise_operand(const Datum& datum) {
 
 }  // namespace
 
-/// Where the axes of one operand are the first ones of the other: shapes are aligned at the last
-/// axes.
-void GraphBuilder::help_alignment(DiagnosticEngine::Builder& builder, const IrValue& a, const IrValue& b) {
-  const IrValue& shorter = a.value->type()->rank() < b.value->type()->rank() ? a : b;
-  const IrValue& longer = &shorter == &a ? b : a;
-  const std::vector<Dim>& few = shorter.value->type()->dims;
-  const std::vector<Dim>& many = longer.value->type()->dims;
-  if (few.size() >= many.size() || !std::equal(few.begin(), few.end(), many.begin())) return;
-  std::string suffix = "[..." ;
-  for (size_t i = few.size(); i < many.size(); ++i) suffix += ", None";
-  fix_operand(builder, shorter.value, suffix + "]",
-              "shapes are aligned at their last axes: add axes of extent 1 behind");
-}
-
 /// The dims of the result: axes align at the right, missing ones and extents of 1 repeat.
 std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum> operands,
-                                                          Loc loc) {
+                                                          const OperatorPlace& at) {
   std::vector<Dim> dims_now;
   std::vector<std::pair<size_t, size_t>> from;  // the operand and axis that an extent is of
   for (size_t n = 0; n < operands.size(); ++n) {
@@ -53,10 +40,10 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
       if (other[i] == dim || other[i]->is_constant(1)) continue;
       if (!dim->is_constant(1)) {
         auto [earlier, axis] = from[offset + i];
-        auto builder =
-            report_unequal(*this, loc, place(operands[earlier].as_ir(), axis, operand_name(earlier, operands.size())),
-                           place(ir, i, operand_name(n, operands.size())));
-        help_alignment(builder, operands[earlier].as_ir(), ir);
+        const IrValue& first = operands[earlier].as_ir();
+        ShapeQuestion question = blame().ask_operands(at, first.value->type()->dims, other);
+        report_unequal(blame(), at.loc, place(first, axis, operand_name(earlier, operands.size())),
+                       place(ir, i, operand_name(n, operands.size())), operands.size() == 2 ? &question : nullptr);
         return std::nullopt;
       }
       dim = other[i];
@@ -74,7 +61,7 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
         .help("it is computed in f32: cast(x, f32)");
     return false;
   }
-  auto builder = report(diag::wrong_dtype, loc, written(kind, loc), to_string(dtype));
+  auto builder = report(diag::wrong_dtype, loc, blame().written(kind, loc), to_string(dtype));
   if (kind == ElementwiseKind::Div) {
     std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
     bool is_operator = source_text(session().sources(), loc) == "/";
@@ -88,38 +75,39 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
 }
 
 /// Numbers are values of the dtype that is stored, also where a wider one is computed in.
-bool GraphBuilder::check_numbers(std::span<const Datum> operands, DType storage, Loc loc) {
+bool GraphBuilder::check_numbers(std::span<const Datum> operands, DType storage, const OperatorPlace& at) {
   for (const Datum& each : operands) {
     if (!is_float(storage) || !each.is_number() || has_number(storage, each.as_double())) continue;
-    auto builder = report(diag::number_not_of_dtype, loc, to_text(each), to_string(storage));
-    label_operand(builder, storage, loc);
+    auto builder = report(diag::number_not_of_dtype, at.loc, to_text(each), to_string(storage));
+    blame().label_operand(builder, at, storage);
     return false;
   }
   return true;
 }
 
-Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
+std::optional<Datum> GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> operands,
+                                               const OperatorPlace& at) {
   for (const Datum& operand : operands) {
-    if (!is_elementwise_operand(operand)) return Evaluator::elementwise(kind, operands, loc);
+    if (!is_elementwise_operand(operand)) return std::nullopt;
   }
-  if (kind == ElementwiseKind::Select) return select(operands, loc);
+  if (kind == ElementwiseKind::Select) return select(operands, at);
   if (kind == ElementwiseKind::Pow && operands[0].is_ir() && operands[1].is(DatumKind::Int)) {
     int64_t exponent = operands[1].as_int();
-    if (exponent >= 1 && exponent <= 4) return small_power(operands[0], exponent, loc);
+    if (exponent >= 1 && exponent <= 4) return small_power(operands[0], exponent, at);
   }
   const ElementwiseInfo& info = elementwise_info(kind);
   bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
-  auto type = promote(operands, divides || info.cls == ElementwiseClass::Real, loc);
-  if (!type || !check_class(kind, type->storage, loc) || !check_numbers(operands, type->storage, loc))
+  auto type = promote(operands, divides || info.cls == ElementwiseClass::Real, at);
+  if (!type || !check_class(kind, type->storage, at.loc) || !check_numbers(operands, type->storage, at))
     return Datum::poison();
-  auto shape = common_dims(operands, loc);
+  auto shape = common_dims(operands, at);
   if (!shape) return Datum::poison();
   std::vector<Value*> values;
   for (const Datum& each : operands) {
-    values.push_back(operand(each, type->compute(), *shape, loc));
+    values.push_back(operand(each, type->compute(), *shape, at));
     if (!values.back()) return Datum::poison();
   }
-  builder_.set_loc(loc);
+  builder_.set_loc(at.loc);
   Value* result = nullptr;
   switch (values.size()) {
     case 1:
@@ -132,14 +120,14 @@ Datum GraphBuilder::elementwise(ElementwiseKind kind, std::span<const Datum> ope
       result = graph::elementwise(builder_, kind, {values[0], values[1], values[2]});
   }
   if (info.cls == ElementwiseClass::Compare) type = NumericType{DType::Bool, {}, false};
-  return handle(result, *type, loc);
+  return handle(result, *type, at.loc);
 }
 
 /// x ** n for n of 1 to 4 is a product: x*x, x*x*x, (x*x)*(x*x). It is defined for integers, too.
-Datum GraphBuilder::small_power(const Datum& x, int64_t exponent, Loc loc) {
+Datum GraphBuilder::small_power(const Datum& x, int64_t exponent, const OperatorPlace& at) {
   auto product = [&](const Datum& a, const Datum& b) {
     Datum factors[] = {a, b};
-    return a.is_poison() ? a : elementwise(ElementwiseKind::Mul, factors, loc);
+    return a.is_poison() ? a : evaluator_.elementwise(ElementwiseKind::Mul, factors, at);
   };
   if (exponent == 1) return x;
   Datum square = product(x, x);
@@ -148,25 +136,25 @@ Datum GraphBuilder::small_power(const Datum& x, int64_t exponent, Loc loc) {
 }
 
 /// where(condition, a, b).
-Datum GraphBuilder::select(std::span<const Datum> operands, Loc loc) {
+Datum GraphBuilder::select(std::span<const Datum> operands, const OperatorPlace& at) {
   bool is_bool = operands[0].is(DatumKind::Bool) ||
                  (operands[0].is_ir() && operands[0].as_ir().storage == DType::Bool);
   if (!is_bool) {
-    report(diag::wrong_kind, loc, "the condition of 'where'", describe(operands[0]),
+    report(diag::wrong_kind, at.loc, "the condition of 'where'", describe(operands[0]),
            "a tensor of bool");
     return Datum::poison();
   }
-  auto type = promote(operands.subspan(1), false, loc);
-  if (!type || !check_numbers(operands.subspan(1), type->storage, loc)) return Datum::poison();
-  auto shape = common_dims(operands, loc);
+  auto type = promote(operands.subspan(1), false, at);
+  if (!type || !check_numbers(operands.subspan(1), type->storage, at)) return Datum::poison();
+  auto shape = common_dims(operands, at);
   if (!shape) return Datum::poison();
-  Value* condition = operand(operands[0], DType::Bool, *shape, loc);
-  Value* a = operand(operands[1], type->compute(), *shape, loc);
-  Value* b = a ? operand(operands[2], type->compute(), *shape, loc) : nullptr;
+  Value* condition = operand(operands[0], DType::Bool, *shape, at);
+  Value* a = operand(operands[1], type->compute(), *shape, at);
+  Value* b = a ? operand(operands[2], type->compute(), *shape, at) : nullptr;
   if (!condition || !b) return Datum::poison();
-  builder_.set_loc(loc);
+  builder_.set_loc(at.loc);
   type->weak = false;
-  return handle(graph::select(builder_, condition, a, b), *type, loc);
+  return handle(graph::select(builder_, condition, a, b), *type, at.loc);
 }
 
 }  // namespace tessera::frontend

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 
-#include "frontend/evaluate/dtype_values.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
+#include "frontend/values/dtype_values.h"
 #include "ir/core/dim_facts.h"
+#include "ir/text/entries.h"
 #include "ir/text/printer.h"
 #include "support/diagnostic_rows.h"
 
@@ -26,7 +28,7 @@ std::vector<Loc> places_of(const TypePattern& pattern) {
 }  // namespace
 
 GraphBuilder::GraphBuilder(Session& session, Module& module, SourceKernels& kernels, Arguments arguments)
-    : Evaluator(session, arguments), module_(module), kernels_(kernels), builder_(module) {
+    : evaluator_(session, *this, arguments), module_(module), kernels_(kernels), builder_(module) {
   nowhere_ = make_function("init", {})->region()->add_block();
   end_function();
 }
@@ -43,30 +45,19 @@ Op* GraphBuilder::make_function(std::string_view role, Loc loc) {
 
 /// Facts that were known in the function hold nowhere else.
 void GraphBuilder::end_function() {
-  function_ = nullptr;
+  function_ = {};
   builder_.set_end(nowhere_);
-  facts().clear();
+  evaluator_.facts().clear();
 }
 
 void GraphBuilder::begin_function(std::string_view role, std::string_view symbol, Loc loc) {
-  function_ = make_function(role, loc);
-  set_symbol_name(function_, symbol);
-  function_->move_to_end(module_.body());
-  builder_.set_end(function_->region()->add_block());
+  function_ = {};
+  evaluator_.facts().clear();
+  function_.op = make_function(role, loc);
+  set_symbol_name(function_.op, symbol);
+  function_.op->move_to_end(module_.body());
+  builder_.set_end(function_.op->region()->add_block());
   builder_.set_loc(loc);
-  arguments_.clear();
-  guards_.clear();
-  params_.clear();
-  dim_places_.clear();
-  type_places_.clear();
-  facts().clear();
-  int_arguments_.clear();
-  numerics_.clear();
-  hints_.clear();
-  seed_ = hidden_seed_ = nullptr;
-  states_.clear();
-  counters_ = 0;
-  streams_ = 0;
 }
 
 /// A place as calls that fail name it: "mlp.tsr:5:19".
@@ -76,15 +67,14 @@ std::string GraphBuilder::place_text(Loc loc) const {
 
 Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, Type type,
                                   std::vector<Loc> dim_places) {
-  std::vector<NamedAttr> description = {{"kind", context().string(kind)}, {"name", context().string(name)}};
-  if (!dim_places.empty()) {
-    std::vector<Attr> places;
-    for (Loc place : dim_places) places.push_back(context().string(place_text(place)));
-    description.emplace_back("places", context().array(std::move(places)));
-  }
-  arguments_.push_back(context().dict(std::move(description)));
-  Value* argument = function_->region()->front()->add_arg(type, context().intern(name));
-  if (!dim_places.empty()) dim_places_[argument] = std::move(dim_places);
+  using entry::Argument;
+  std::vector<std::string> places;
+  for (Loc place : dim_places) places.push_back(place_text(place));
+  Attr placed = places.empty() ? nullptr : Argument::places.make(context(), places);
+  function_.arguments.push_back(entry::make_dict(
+      context(), {Argument::kind(context(), kind), Argument::name(context(), name), Argument::places(placed)}));
+  Value* argument = function_.op->region()->front()->add_arg(type, context().intern(name));
+  if (!dim_places.empty()) function_.dim_places[argument] = std::move(dim_places);
   return argument;
 }
 
@@ -92,24 +82,26 @@ Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, 
 /// comes upon them. What is not used goes, and the params come last, in the order of their
 /// declaration.
 void GraphBuilder::finish_arguments() {
-  Block* block = function_->region()->front();
+  Block* block = function_.op->region()->front();
   std::vector<const ParamDeclaration*> order;
-  for (const auto& [declaration, value] : params_) {
+  for (const auto& [declaration, value] : function_.params) {
     if (!value->unused()) order.push_back(declaration);
   }
   std::sort(order.begin(), order.end(),
             [](const auto* a, const auto* b) { return a->order < b->order; });
   std::set<const Value*> leaving;
-  if (hidden_seed_ && hidden_seed_->unused()) leaving.insert(hidden_seed_);
-  for (const auto& [declaration, value] : params_) leaving.insert(value);
+  Value* hidden = function_.hidden_seed;
+  if (hidden && hidden->unused()) leaving.insert(hidden);
+  for (const auto& [declaration, value] : function_.params) leaving.insert(value);
   for (const ParamDeclaration* declaration : order) {
-    Value* before = params_[declaration];
-    params_[declaration] = add_argument(declaration->key, "param", before->type(), dim_places_[before]);
-    before->replace_all_uses(params_[declaration]);
+    Value* before = function_.params[declaration];
+    Value* after = add_argument(declaration->key, "param", before->type(), function_.dim_places[before]);
+    before->replace_all_uses(after);
+    function_.params[declaration] = after;
   }
   std::vector<Attr> kept;
   unsigned position = 0;
-  for (Attr description : arguments_) {
+  for (Attr description : function_.arguments) {
     if (leaving.count(block->arg(position))) {
       block->erase_arg(position);
     } else {
@@ -117,20 +109,20 @@ void GraphBuilder::finish_arguments() {
       ++position;
     }
   }
-  function_->set(graph::attr::Func::args, std::move(kept));
+  function_.op->set(graph::attr::Func::args, std::move(kept));
 }
 
 /// Callers name arguments, so no two that are left may have one name.
 void GraphBuilder::check_argument_names(const Function& function) {
-  Block* block = function_->region()->front();
+  Block* block = function_.op->region()->front();
   std::map<std::string_view, std::pair<std::string, Loc>> seen;
-  const std::vector<Attr>& descriptions = function_->attr(graph::attr::Func::args);
+  const std::vector<Attr>& descriptions = function_.op->attr(graph::attr::Func::args);
   for (unsigned i = 0; i < block->arg_count(); ++i) {
-    std::string_view name = descriptions[i]->get("name")->string;
+    std::string_view name = entry::read(descriptions[i], entry::Argument::name);
     std::pair<std::string, Loc> what{"its parameter", Loc{}};
-    if (descriptions[i]->get("kind")->string == "param") what.first = "a param";
-    if (block->arg(i) == seed_) what.first = "the seed of its random numbers";
-    for (const auto& [declaration, value] : params_) {
+    if (entry::read(descriptions[i], entry::Argument::kind) == "param") what.first = "a param";
+    if (block->arg(i) == function_.seed) what.first = "the seed of its random numbers";
+    for (const auto& [declaration, value] : function_.params) {
       if (value == block->arg(i)) what.second = declaration->loc;
     }
     auto [it, fresh] = seen.try_emplace(name, what);
@@ -147,11 +139,11 @@ void GraphBuilder::check_argument_names(const Function& function) {
 /// mixed with the iteration's number. Null when an error was reported.
 Value* GraphBuilder::seed(Loc loc) {
   constexpr int64_t spread = 0x1e3779b97f4a7c15, mixer = 0x3f58476d1ce4e5b9;  // odd: nothing is lost
-  Value* seed = seed_;
+  Value* seed = function_.seed;
   builder_.set_loc(loc);
-  for (const RuntimeLoop& loop : runtime_loops_) {
+  for (const RuntimeLoop& loop : function_.runtime_loops) {
     if (!loop.counter && !loop.value) {
-      unsupported(loc, "random numbers in a run-time 'while' loop");
+      evaluator_.unsupported(loc, "random numbers in a run-time 'while' loop");
       return nullptr;
     }
     Value* number = loop.value ? loop.value : graph::dim(builder_, loop.counter);
@@ -172,25 +164,25 @@ const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
         .help("write its dims and dtype: param w: Param[D, F, f32]");
     return nullptr;
   }
-  TypePattern pattern = read_type(*this, *declaration.annotation, *declaration.scope);
+  TypePattern pattern = read_type(evaluator_, *declaration.annotation, *declaration.scope);
   if (pattern.kind == PatternKind::Poison) return nullptr;
   if (pattern.kind != PatternKind::Tensor) {
     report(diag::not_a_type, pattern.loc, "something else than Param[…]");
     return nullptr;
   }
   auto type = written_type(pattern, *declaration.scope);
-  auto extents = type ? evaluate_dims(*this, pattern, *declaration.scope) : std::nullopt;
+  auto extents = type ? evaluate_dims(evaluator_, pattern, *declaration.scope) : std::nullopt;
   if (!extents) return nullptr;
-  if (!check_memory(*this, type->storage, pattern.loc, fmt::format("param '{}'", declaration.name))) return nullptr;
-  observe(declaration.name, declaration.loc,
-          Datum::type(context().tensor(*extents, type->storage, type->policies)));
+  if (!check_memory(type->storage, pattern.loc, fmt::format("param '{}'", declaration.name))) return nullptr;
+  evaluator_.observe(declaration.name, declaration.loc,
+                     Datum::type(context().tensor(*extents, type->storage, type->policies)));
   it->second = ParamType{std::move(*extents), places_of(pattern), type->storage, type->policies};
   return &*it->second;
 }
 
 /// A param becomes an argument of the entry where its body comes upon it first.
 Value* GraphBuilder::param_argument(const ParamDeclaration& declaration, const ParamType& type) {
-  Value*& argument = params_[&declaration];
+  Value*& argument = function_.params[&declaration];
   if (!argument) {
     argument =
         add_argument(declaration.key, "param",
@@ -199,10 +191,10 @@ Value* GraphBuilder::param_argument(const ParamDeclaration& declaration, const P
   return argument;
 }
 
-Datum GraphBuilder::param(const ParamDeclaration& declaration, Loc loc) {
+std::optional<Datum> GraphBuilder::param(const ParamDeclaration& declaration, Loc) {
   const ParamType* type = param_type(declaration);
   if (!type) return Datum::poison();
-  if (function_ == nullptr || initialised_) return Evaluator::param(declaration, loc);
+  if (function_.op == nullptr || function_.initialised) return std::nullopt;
   Datum value = handle(param_argument(declaration, *type), {type->storage, type->policies, false},
                        declaration.loc);
   if (!value.is_ir()) return value;
@@ -234,8 +226,8 @@ bool GraphBuilder::unify(Dim from, Dim to, const Signature& signature, Scope& sc
     Dim now = as_dimension(dims(), binding->value);
     if (now) scope.set(declared.name, Datum::dim(replaced(now)), binding->loc);
   }
-  for (DimFact& fact : facts()) fact = {fact.relation, replaced(fact.left), replaced(fact.right)};
-  for (Attr& guard : guards_) {
+  for (DimFact& fact : evaluator_.facts()) fact = {fact.relation, replaced(fact.left), replaced(fact.right)};
+  for (Attr& guard : function_.guards) {
     std::vector<NamedAttr> entries = guard->entries;
     for (auto& [name, value] : entries) {
       if (value->is(AttrKind::Dim)) value = context().dim(replaced(value->dim));
@@ -253,7 +245,7 @@ bool GraphBuilder::unify_part(Dim zero, const Signature& signature, Scope& scope
     Dim symbol = dims().symbol(term.factors[0]->text), sign = dims().constant(-term.coefficient);
     Dim rest = dims().add(symbol, dims().mul(sign, zero));
     if (!unify(symbol, rest, signature, scope)) continue;
-    facts().push_back({Relation::GreaterEqual, rest, dims().constant(0)});
+    evaluator_.facts().push_back({Relation::GreaterEqual, rest, dims().constant(0)});
     return true;
   }
   return false;
@@ -263,20 +255,20 @@ bool GraphBuilder::unify_part(Dim zero, const Signature& signature, Scope& scope
 /// for the checker and a guard for the runtime.
 bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signature, Scope& scope) {
   for (size_t i = 0; i < compare.ops.size(); ++i) {
-    Dim left = expect_dim(evaluate(*compare.operands[i], scope), compare.operands[i]->loc,
-                          "a side of a 'where' clause");
-    Dim right = left ? expect_dim(evaluate(*compare.operands[i + 1], scope),
-                                  compare.operands[i + 1]->loc, "a side of a 'where' clause")
+    Dim left = evaluator_.expect_dim(evaluator_.evaluate(*compare.operands[i], scope), compare.operands[i]->loc,
+                                     "a side of a 'where' clause");
+    Dim right = left ? evaluator_.expect_dim(evaluator_.evaluate(*compare.operands[i + 1], scope),
+                                             compare.operands[i + 1]->loc, "a side of a 'where' clause")
                      : nullptr;
     if (!right) return false;
     ast::CompareOp op = compare.ops[i];
     std::optional<Relation> relation = as_relation(op);
     if (!relation) {
-      unsupported(compare.loc, fmt::format("'{}' in a 'where' clause", ast::spelling(op)));
+      evaluator_.unsupported(compare.loc, fmt::format("'{}' in a 'where' clause", ast::spelling(op)));
       return false;
     }
     DimFact fact{*relation, left, right};
-    auto known = tessera::decide(dims(), fact, facts());
+    auto known = tessera::decide(dims(), fact, evaluator_.facts());
     if (known == true) continue;
     if (known == false) {
       report(diag::false_where, compare.loc,
@@ -288,7 +280,7 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
          unify_part(dims().sub(left, right), signature, scope))) {
       continue;
     }
-    facts().push_back(fact);
+    evaluator_.facts().push_back(fact);
     add_guard(fact, source_text(session().sources(), compare.loc), compare.loc);
   }
   return true;
@@ -317,7 +309,8 @@ bool GraphBuilder::assume_where(const Function& function, const Signature& signa
     }
     if (const SignatureParameter* input = input_in(session().free_names(*clause), signature, scope)) {
       if (function.kind != FunctionKind::Jit) continue;  // its callers say the value
-      unsupported(clause->loc, fmt::format("a 'where' clause of an entry on the value of '{}'", input->name));
+      std::string what = fmt::format("a 'where' clause of an entry on the value of '{}'", input->name);
+      evaluator_.unsupported(clause->loc, what);
       return false;
     }
     const auto* compare = ast::as<ast::Compare>(clause);
@@ -333,7 +326,7 @@ bool GraphBuilder::add_state(const TypePattern& pattern, const SignatureParamete
   bool list = pattern.kind == PatternKind::Tuple;
   auto is_state = [](const TypePattern& each) { return each.kind == PatternKind::State; };
   if (list && !std::all_of(pattern.elements.begin(), pattern.elements.end(), is_state)) {
-    unsupported(pattern.loc, fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+    evaluator_.unsupported(pattern.loc, fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
     return false;
   }
   std::vector<Datum> states;
@@ -365,20 +358,25 @@ bool GraphBuilder::add_input(const Function& function, const Signature& signatur
     return add_state(pattern, parameter, scope);
   }
   if (!tensor && !scalar) {
-    unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
-                fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+    evaluator_.unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
+                           fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
     return false;
   }
   if (!pattern.layout.empty()) {
-    unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
+    evaluator_.unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
     return false;
   }
-  if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor"), false;
+  if (!pattern.privileges.empty()) return evaluator_.unsupported(pattern.loc, "a region of a tensor"), false;
   if (parameter.default_value) {
-    unsupported(parameter.default_value->loc, "a default of an entry's parameter");
+    report_default(parameter);
     return false;
   }
   return add_tensor(parameter, scope);
+}
+
+void GraphBuilder::report_default(const SignatureParameter& parameter) {
+  report(diag::unsupported_construct, parameter.default_value->loc, "a default of an entry's parameter")
+      .help(fmt::format("a value that no call changes is a constant of the file: const {} = …", parameter.name));
 }
 
 /// The parameter is a tensor, or a scalar, which is one of rank 0.
@@ -387,18 +385,18 @@ bool GraphBuilder::add_tensor(const SignatureParameter& parameter, Scope& scope)
   bool tensor = pattern.kind != PatternKind::Scalar;
   auto type = written_type(pattern, scope);
   std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
-  if (type && tensor) extents = evaluate_dims(*this, pattern, scope);
+  if (type && tensor) extents = evaluate_dims(evaluator_, pattern, scope);
   if (!type || !extents) return false;
-  if (!check_memory(*this, type->storage, pattern.loc, fmt::format("parameter '{}'", parameter.name))) return false;
+  if (!check_memory(type->storage, pattern.loc, fmt::format("parameter '{}'", parameter.name))) return false;
   Value* argument =
       add_argument(parameter.name, "input",
                    context().tensor(*extents, type->storage, type->policies), places_of(pattern));
-  if (extents->empty()) type_places_[argument] = pattern.loc;
+  if (extents->empty()) function_.type_places[argument] = pattern.loc;
   IrValue input = handle(argument, *type, parameter.loc).as_ir();
   input.name = context().intern(parameter.name);
   scope.set(parameter.name, Datum::ir(input), parameter.loc);
   if (parameter.name == "seed" && type->storage == DType::U64 && extents->empty()) {
-    seed_ = argument;
+    function_.seed = argument;
   }
   return true;
 }
@@ -407,8 +405,8 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
   for (const SignatureParameter& parameter : signature.parameters) {
     if (!add_input(function, signature, parameter, scope)) return false;
   }
-  if (!seed_) {
-    seed_ = hidden_seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
+  if (!function_.seed) {
+    function_.seed = function_.hidden_seed = add_argument("seed", "input", context().tensor({}, DType::U64));
   }
   return check_bound_symbols(function);
 }
@@ -416,11 +414,11 @@ bool GraphBuilder::add_inputs(const Function& function, const Signature& signatu
 /// Every symbol of the arguments' types has to be an extent of an argument, which is where its
 /// value comes from.
 bool GraphBuilder::check_bound_symbols(const Function& function) {
-  Block* block = function_->region()->front();
+  Block* block = function_.op->region()->front();
   std::set<std::string, std::less<>> bound;
   for (unsigned i = 0; i < block->arg_count(); ++i) {
     for (Dim dim : block->arg(i)->type()->dims) bound.insert(std::string(dim->symbol()));
-    if (Attr dim = arguments_[i]->get("dim")) bound.insert(dim->string);
+    if (auto dim = entry::read(function_.arguments[i], entry::Argument::dim)) bound.insert(std::string(*dim));
   }
   for (unsigned i = 0; i < block->arg_count(); ++i) {
     std::string missing;
@@ -450,7 +448,7 @@ void spread(const Datum& value, std::vector<Datum>& values) {
 /// The tensors of a state object, each left in the memory it came in.
 bool GraphBuilder::add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,
                                     std::vector<Value*>& returned) {
-  HeldState& held = states_[state.name()];
+  HeldState& held = function_.states[state.name()];
   if (held.returned) {
     report(diag::state_returned_twice, loc, state.name());
     return false;
@@ -459,31 +457,32 @@ bool GraphBuilder::add_state_result(const StateValue& state, Loc loc, std::vecto
   held.returned = loc;
   for (const auto& [field, value] : state.fields()) {
     std::string name = fmt::format("{}.{}", state.name(), field);
-    names.push_back(context().dict({{"alias_of", context().string(name)}, {"name", context().string(name)}}));
+    using entry::Argument, entry::Result;
+    names.push_back(entry::make_dict(context(), {Result::alias_of(context(), name), Result::name(context(), name)}));
     returned.push_back(value.value);
-    for (Attr& argument : arguments_) {
-      if (argument->get("name")->string != name) continue;
-      argument = context().dict({{"donated", context().boolean(true)},
-                                 {"kind", context().string("input")},
-                                 {"name", context().string(name)}});
+    for (Attr& argument : function_.arguments) {
+      if (entry::read(argument, Argument::name) != name) continue;
+      argument = entry::make_dict(context(), {Argument::donated(context(), true), Argument::kind(context(), "input"),
+                                              Argument::name(context(), name)});
     }
   }
   return true;
 }
 
-bool GraphBuilder::add_results(const Function& function, const Datum& result) {
+bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
+  const Function& function = *done.function;
+  Loc loc = done.result_place(function.loc);
   std::vector<Datum> values;
   spread(result, values);
-  Loc loc = finished().result_loc.known() ? finished().result_loc : function.loc;
   if (result.is_none() || values.empty()) {
-    report_missing_return(function);
+    blame().report_missing_return(done);
     return false;
   }
   std::set<std::string, std::less<>> taken;
   std::vector<Attr> names;
   std::vector<Value*> returned;
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!may_spend(1, loc)) return false;
+    if (!evaluator_.may_spend(1, loc)) return false;
     if (const auto* state = values[i].object_as<StateValue>()) {
       if (!add_state_result(*state, loc, names, returned)) return false;
       continue;
@@ -491,30 +490,30 @@ bool GraphBuilder::add_results(const Function& function, const Datum& result) {
     std::string what = values.size() == 1 ? fmt::format("the result of '{}'", function.name)
                                           : fmt::format("result {} of '{}'", i, function.name);
     auto value = expect_tensor(values[i], loc, what);
-    if (!value || !check_memory(*this, value->storage, loc, what)) return false;
+    if (!value || !check_memory(value->storage, loc, what)) return false;
     std::string name(value->name);
     if (name.empty() || taken.count(name) || name.find('.') != name.npos) {
-      std::string_view entry = symbol_name(function_);
+      std::string_view entry = symbol_name(function_.op);
       name = values.size() == 1 ? std::string(entry) : fmt::format("{}.{}", entry, i);
     }
     taken.insert(name);
-    names.push_back(context().dict({{"name", context().string(name)}}));
+    names.push_back(entry::make_dict(context(), {entry::Result::name(context(), name)}));
     builder_.set_loc(loc);
     returned.push_back(stored(*value));
   }
   if (!check_states_returned(function)) return false;
   builder_.set_loc(loc);
   builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
-  function_->set(graph::attr::Func::results, std::move(names));
+  function_.op->set(graph::attr::Func::results, std::move(names));
   return true;
 }
 
 /// Values between those with a handle, such as an operand of a matmul under its common leading
 /// dims.
 void GraphBuilder::check_sizes() {
-  walk(function_, [&](Op* op) {
+  walk(function_.op, [&](Op* op) {
     for (unsigned i = 0; i < op->result_count(); ++i) {
-      check_size(*this, op->result(i)->type()->dims, op->loc());
+      check_size(blame(), op->result(i)->type()->dims, op->loc());
     }
   });
 }
@@ -526,27 +525,27 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
     return false;
   }
   if (!record_numerics(function)) return false;
-  Datum result = run_body(function, scope, Loc{});
+  CallFrame done = evaluator_.run_body(function, scope, Loc{});
   std::vector<Attr> found;
-  for (const auto& [effect, sites] : finished().effects) found.push_back(context().string(effect));
+  for (const auto& [effect, sites] : done.effects) found.push_back(context().string(effect));
   if (!found.empty())
-    function_->set_node(graph::attr::Func::effects, context().array(std::move(found)));
-  result = finish_result(function, signature, std::move(result), scope);
-  if (result.is_poison() || !add_results(function, result)) return false;
+    function_.op->set_node(graph::attr::Func::effects, context().array(std::move(found)));
+  Datum result = finish_result(function, signature, done, scope);
+  if (result.is_poison() || !add_results(done, result)) return false;
   check_sizes();
   return check_bound_symbols(function);
 }
 
 /// The promises and requests of the function.
 void GraphBuilder::add_facts() {
-  if (!guards_.empty()) function_->set(graph::attr::Func::guards, guards_);
-  if (!numerics_.empty()) function_->set(graph::attr::Func::numerics, numerics_);
-  if (!hints_.empty()) function_->set(graph::attr::Func::hints, hints_);
+  if (!function_.guards.empty()) function_.op->set(graph::attr::Func::guards, function_.guards);
+  if (!function_.numerics.empty()) function_.op->set(graph::attr::Func::numerics, function_.numerics);
+  if (!function_.hints.empty()) function_.op->set(graph::attr::Func::hints, function_.hints);
 }
 
 void GraphBuilder::build_entry(const Function& function, std::string_view symbol) {
   size_t errors = session().error_count();
-  const Signature& signature = session().signature(*this, function);
+  const Signature& signature = session().signature(evaluator_, function);
   if (signature.failed) return;
   if (open_dtype(signature) || open_parameter(signature)) return open_entries_.push_back(&function);
   if (module_.find(symbol)) {
@@ -563,7 +562,7 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
     check_argument_names(function);
     add_facts();
   } else {
-    function_->erase();
+    function_.op->erase();
   }
   end_function();
 }
@@ -582,19 +581,19 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   if (!type || !declaration.initialiser) return;
   for (Dim dim : type->dims) {
     if (dim->constant()) continue;
-    unsupported(
+    evaluator_.unsupported(
         declaration.initialiser->loc,
         fmt::format("an initial value of a size that is bound at run time ({})", dim->text));
     return;
   }
   begin_function("init", "init", declaration.loc);
-  seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
-  initialised_ = &declaration;
+  function_.seed = add_argument("seed", "input", context().tensor({}, DType::U64));
+  function_.initialised = &declaration;
   const ast::Expr& expr = *declaration.initialiser;
-  Datum value = evaluate(expr, *declaration.scope);
+  Datum value = evaluator_.evaluate(expr, *declaration.scope);
   bool good = !value.is_poison();
   if (good) {
-    TypePattern pattern = read_type(*this, *declaration.annotation, *declaration.scope);
+    TypePattern pattern = read_type(evaluator_, *declaration.annotation, *declaration.scope);
     std::string what = fmt::format("the initial value of '{}'", declaration.name);
     if (value.is_scalar() || value.is(DatumKind::Bool)) {
       Value* filled = number(value, type->storage, type->dims, expr.loc);
@@ -608,27 +607,26 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   if (good && session().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
     std::string text = source_text(session().sources(), expr.loc);
-    Attr result =
-        context().dict({{"name", context().string("value")}, {"text", context().string(text)}});
-    function_->set(graph::attr::Func::results, std::vector<Attr>{result});
-    function_->set(graph::attr::Func::args, arguments_);
+    using entry::Result;
+    Attr result = entry::make_dict(context(), {Result::name(context(), "value"), Result::text(context(), text)});
+    function_.op->set(graph::attr::Func::results, std::vector<Attr>{result});
+    function_.op->set(graph::attr::Func::args, function_.arguments);
     share_initialiser(declaration);
   } else {
-    function_->erase();
+    function_.op->erase();
   }
-  initialised_ = nullptr;
   end_function();
 }
 
 /// Params that begin alike have one function: those of the layers of a model.
 void GraphBuilder::share_initialiser(const ParamDeclaration& declaration) {
-  auto [it, fresh] = initialisers_.try_emplace(print(function_));
+  auto [it, fresh] = initialisers_.try_emplace(print(function_.op));
   Initialiser& shared = it->second;
   if (fresh) {
-    shared.function = function_;
-    set_symbol_name(function_, fmt::format("init.{}", declaration.key));
+    shared.function = function_.op;
+    set_symbol_name(function_.op, fmt::format("init.{}", declaration.key));
   } else {
-    function_->erase();
+    function_.op->erase();
   }
   shared.params.push_back(context().string(declaration.key));
 }

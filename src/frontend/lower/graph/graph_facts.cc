@@ -6,7 +6,9 @@
 #include <numeric>
 #include <set>
 
+#include "frontend/evaluate/placement.h"
 #include "frontend/lower/graph/graph_builder.h"
+#include "ir/text/entries.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -68,17 +70,19 @@ void add_once(std::vector<Attr>& list, Attr attr) {
 
 bool GraphBuilder::record_numerics(const Function& function) {
   if (!function.numerics) return true;
-  auto promise = read_promise(*this, function);
+  auto promise = read_promise(evaluator_, function);
   if (!promise) return false;
-  std::vector<NamedAttr> entries;
+  using entry::Numerics;
+  Attr bounds = nullptr;
   if (promise->bounds) {
-    entries.emplace_back("bounded", context().array({context().number(promise->bounds->first),
-                                                     context().number(promise->bounds->second)}));
+    bounds = context().array({context().number(promise->bounds->first), context().number(promise->bounds->second)});
   }
-  bool is_entry = function_ && frames().empty();
-  entries.emplace_back("function", context().string(is_entry ? symbol_name(function_) : function.name));
-  entries.emplace_back("stable", context().boolean(promise->stable));
-  add_once(numerics_, context().dict(std::move(entries)));
+  bool is_entry = function_.op && evaluator_.frames().empty();
+  std::string_view name = is_entry ? symbol_name(function_.op) : std::string_view(function.name);
+  Attr stable = context().boolean(promise->stable);
+  add_once(function_.numerics,
+           entry::make_dict(context(), {Numerics::bounded(bounds), Numerics::function(context(), name),
+                                        Numerics::stable(stable)}));
   return true;
 }
 
@@ -169,7 +173,7 @@ void tensors_of(const Datum& value, std::vector<Value*>& tensors) {
 /// entry are looked at by the runtime.
 void GraphBuilder::check_promise(const Function& function, const Datum& result, const Op* before, Loc loc) {
   if (!session().checks_promises() || !function.numerics || result.is_poison()) return;
-  auto promise = read_promise(*this, function);
+  auto promise = read_promise(evaluator_, function);
   std::vector<Value*> results;
   tensors_of(result, results);
   if (!promise || results.empty()) return;
@@ -195,17 +199,16 @@ void GraphBuilder::check_promise(const Function& function, const Datum& result, 
 }
 
 void GraphBuilder::enter(const Placement& placement, Loc) {
-  auto text = [&](std::string_view value) { return context().string(value); };
+  using entry::Hint;
   if (const auto* on = dynamic_cast<const OnDevice*>(&placement)) {
-    add_once(hints_,
-             context().dict({{"device", text(on->device().name())}, {"kind", text("device")}}));
+    add_once(function_.hints, entry::make_dict(context(), {Hint::device(context(), on->device().name()),
+                                                           Hint::kind(context(), "device")}));
   } else if (const auto* prefetch = dynamic_cast<const Prefetch*>(&placement)) {
     const Datum& what = prefetch->what();
     std::string of = what.is_ir() ? std::string(what.as_ir().name) : to_text(what);
-    add_once(hints_, context().dict({{"into", text(prefetch->into())},
-                                     {"kind", text("prefetch")},
-                                     {"of", text(of)},
-                                     {"overlap", text(prefetch->overlap())}}));
+    add_once(function_.hints,
+             entry::make_dict(context(), {Hint::into(context(), prefetch->into()), Hint::kind(context(), "prefetch"),
+                                          Hint::of(context(), of), Hint::overlap(context(), prefetch->overlap())}));
   }
 }
 

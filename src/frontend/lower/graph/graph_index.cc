@@ -3,16 +3,41 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "frontend/evaluate/blame_names.h"
+#include "frontend/evaluate/placement.h"
+#include "frontend/fixes/foreign.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
-#include "frontend/values/foreign.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 
-Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, Loc loc) {
+/// `x.sum(-1)`: the call as that of a function, which may have to be imported.
+void GraphBuilder::help_function(DiagnosticEngine::Builder& builder, const ast::Identifier& name,
+                                 std::string_view subject, Loc loc, std::optional<Edit> import) {
+  std::string message = fmt::format("'{0}' is a function{2}: {0}({1}, …)", name.text, subject,
+                                    import ? " of tessera.nn" : "");
+  std::string_view line = session().sources().file(loc.file).line(loc.line);
+  size_t bracket = loc.column - 1 + loc.length;
+  bool is_call = is_operand(session().sources(), loc) && !session().is_builtin(loc) && bracket + 1 < line.size() &&
+                 line[bracket] == '(' && loc.line == name.loc.line;
+  if (!is_call) {
+    builder.help(std::move(message));
+    return;
+  }
+  Loc member = name.loc;
+  member.column -= 1;
+  member.length += 2;  // with '.' and '('
+  std::vector<Edit> edits = {{loc.before(), fmt::format("{}(", name.text)},
+                             {member, line[bracket + 1] == ')' ? "" : ", "}};
+  if (import) edits.insert(edits.begin(), std::move(*import));
+  builder.fix(std::move(message), std::move(edits));
+}
+
+std::optional<Datum> GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, Loc loc) {
   if (object.object_as<StateValue>()) return state_member(object, name);
-  if (!object.is_ir()) return Evaluator::attribute(object, name, loc);
+  if (!object.is_ir()) return std::nullopt;
   const IrValue& x = object.as_ir();
   Type type = x.value->type();
   if (name.text == "dtype") return Datum::dtype(x.storage, x.policies);
@@ -38,7 +63,9 @@ Datum GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, 
   if (std::string help = help_for_member(name.text, subject); !help.empty()) {
     builder.help(std::move(help));
   } else if (function != common_builtins().end()) {
-    builder.help(fmt::format("'{0}' is a function: {0}({1}, …)", name.text, subject));
+    help_function(builder, name, subject, loc, std::nullopt);
+  } else if (std::optional<Edit> import = library_import(session(), name.text, loc)) {
+    help_function(builder, name, subject, loc, std::move(import));
   } else if (!builder.suggest(session().sources(), name.loc, name.text, {"T", "dtype", "shape"})) {
     builder.help("a tensor has T, dtype and shape; functions stand alone: sum(x, axis=1)");
   }
@@ -73,13 +100,13 @@ struct GraphBuilder::Slicing {
 };
 
 bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& what) {
-  auto holds = decide(dims(), ast::CompareOp::LessEqual, low, high, facts());
+  auto holds = decide(dims(), ast::CompareOp::LessEqual, low, high, evaluator_.facts());
   if (holds == true) return true;
   if (holds == false) {
     report(diag::index_out_of_range, loc, low->text, what);
   } else if (as_written(low) == low && as_written(high) == high) {
     auto builder = report(diag::unproved_bound, loc, low->text, high->text);
-    help_clause(builder, {Relation::LessEqual, low, high});
+    blame().help_clause(builder, {Relation::LessEqual, low, high});
   } else {
     report(diag::unproved_bound, loc, as_written(low)->text, as_written(high)->text)
         .help("let the loop end before: it has to hold in each iteration");
@@ -89,7 +116,7 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& wh
 
 Dim GraphBuilder::as_written(Dim dim) {
   std::map<std::string, Dim, std::less<>> names;
-  for (const RuntimeLoop& loop : runtime_loops_) {
+  for (const RuntimeLoop& loop : function_.runtime_loops) {
     std::string counter = loop.counter ? loop.counter->text : std::string();
     size_t number = counter.rfind('_');
     if (number == std::string::npos) continue;
@@ -103,11 +130,11 @@ Dim GraphBuilder::as_written(Dim dim) {
 /// A bound of a slice; a negative one counts from the end. Null when an error was reported.
 Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope) {
   if (!expr) return otherwise;
-  Datum value = evaluate(*expr, scope);
+  Datum value = evaluator_.evaluate(*expr, scope);
   if (value.is_ir() && !size_of(value.as_ir())) {
-    return unsupported(expr->loc, "a bound that is a tensor"), nullptr;
+    return evaluator_.unsupported(expr->loc, "a bound that is a tensor"), nullptr;
   }
-  Dim bound = expect_dim(value, expr->loc, "the bound of a slice");
+  Dim bound = evaluator_.expect_dim(value, expr->loc, "the bound of a slice");
   if (!bound) return nullptr;
   auto high = interval(bound).high;
   return high && *high < 0 ? dims().add(extent, bound) : bound;
@@ -115,7 +142,7 @@ Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, 
 
 std::optional<int64_t> GraphBuilder::slice_step(const ast::Slice& slice, Scope& scope) {
   if (!slice.step) return 1;
-  auto step = expect_int(evaluate(*slice.step, scope), slice.step->loc, "the step of a slice");
+  auto step = evaluator_.expect_int(evaluator_.evaluate(*slice.step, scope), slice.step->loc, "the step of a slice");
   if (step && (*step == 0 || *step == INT64_MIN)) {
     report(diag::wrong_kind, slice.step->loc, "the step of a slice", std::to_string(*step), "another integer");
     return std::nullopt;
@@ -140,7 +167,7 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
   // No extent is negative, however it was computed.
   bool is_all = forwards ? start == zero && stop == extent : !slice.lower && !slice.upper;
   Dim low = forwards ? start : stop, high = forwards ? stop : start;
-  if (decide(dims(), ast::CompareOp::LessEqual, low, high, facts()) == false) {
+  if (decide(dims(), ast::CompareOp::LessEqual, low, high, evaluator_.facts()) == false) {
     report(diag::wrong_kind, loc, "the end of this slice", as_written(stop)->text,
            fmt::format("{}, its start, or {}", as_written(start)->text, forwards ? "more" : "less"));
     return false;
@@ -172,14 +199,15 @@ bool GraphBuilder::check_indices(const IrValue& indices, Loc loc) {
             "where(mask, x, 0.0) keeps the shape");
     return false;
   }
-  auto builder = report_dtype(diag::dtype_mismatch, loc, indices.value, DType::I32, "elements are gathered by it here",
-                              subject(indices, "the subscript"), to_string(indices.storage), "an integer dtype");
-  help_conversion(builder, loc, DType::I32);
+  auto builder = blame().report_dtype(diag::dtype_mismatch, loc, indices.value, DType::I32,
+                                      "elements are gathered by it here", subject(indices, "the subscript"),
+                                      to_string(indices.storage), "an integer dtype");
+  blame().help_conversion(builder, loc, DType::I32);
   return false;
 }
 
 bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope) {
-  Datum value = evaluate(index, scope);
+  Datum value = evaluator_.evaluate(index, scope);
   if (value.is_poison()) return false;
   if (value.is_ir()) {
     if (!check_indices(value.as_ir(), index.loc)) return false;
@@ -199,7 +227,7 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
         .help("rows that are known while compiling are slices, concat((x[:1], x[3:4]), axis=0)");
     return false;
   }
-  Dim at = expect_dim(value, index.loc, "the index");
+  Dim at = evaluator_.expect_dim(value, index.loc, "the index");
   if (!at) return false;
   Dim extent = slicing.extents[slicing.axis()];
   std::string what =
@@ -207,9 +235,9 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   auto high = interval(at).high;
   Dim position = high && *high < 0 ? dims().add(extent, at) : at;
   Dim last = dims().sub(extent, dims().constant(1));
-  auto outside = decide(dims(), ast::CompareOp::Greater, position, last, facts());
+  auto outside = decide(dims(), ast::CompareOp::Greater, position, last, evaluator_.facts());
   if (outside == true ||
-      decide(dims(), ast::CompareOp::Less, position, dims().constant(0), facts()) == true) {
+      decide(dims(), ast::CompareOp::Less, position, dims().constant(0), evaluator_.facts()) == true) {
     report(diag::index_out_of_range, index.loc, at->text, what);
     return false;
   }
@@ -229,7 +257,7 @@ Datum GraphBuilder::moved(std::string_view function, const Datum& x, std::vector
   std::vector<CallArgument> given;
   given.push_back({"", handle(table.value, {table.value->type()->dtype, {}, false}, loc), loc});
   for (Datum& argument : arguments) given.push_back({"", std::move(argument), loc});
-  Datum taken = call(lookup(function, *library->scope, loc), std::move(given), loc);
+  Datum taken = evaluator_.call(evaluator_.lookup(function, *library->scope, loc), std::move(given), loc);
   return taken.is_ir() ? handle(taken.as_ir().value, type_of(table), loc) : taken;
 }
 
@@ -253,17 +281,17 @@ Datum GraphBuilder::named_axis(const IrValue& x, const ast::String& name) {
   return Datum::poison();
 }
 
-Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
+std::optional<Datum> GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) {
   if (const auto* state = object.object_as<StateValue>(); state && state->field("K")) {
     if (!is_current(*state, loc)) return Datum::poison();
     std::vector<Datum> parts;
     for (const char* field : {"K", "V"}) {
-      parts.push_back(subscript(Datum::ir(*state->field(field)), indices, scope, loc));
+      parts.push_back(evaluator_.subscript(Datum::ir(*state->field(field)), indices, scope, loc));
       if (parts.back().is_poison()) return Datum::poison();
     }
     return Datum::tuple(std::move(parts));
   }
-  if (!object.is_ir()) return Evaluator::subscript(object, indices, scope, loc);
+  if (!object.is_ir()) return std::nullopt;
   const auto* name = indices.size() == 1 ? ast::as<ast::String>(indices[0]) : nullptr;
   if (name) return named_axis(object.as_ir(), *name);
   const IrValue& x = object.as_ir();
@@ -278,7 +306,7 @@ Datum GraphBuilder::subscript(const Datum& object, ast::ExprList indices, Scope&
     report(diag::rank_mismatch, loc, slicing.what, type->rank(), used);
     return Datum::poison();
   }
-  if (ellipses > 1) return unsupported(loc, "a subscript with more than one '...'");
+  if (ellipses > 1) return evaluator_.unsupported(loc, "a subscript with more than one '...'");
   auto take_whole = [&](size_t count) {
     for (size_t i = 0; i < count; ++i) slicing.take_whole();
   };

@@ -9,9 +9,17 @@
 
 namespace tessera::frontend {
 
+ShapeQuestion GraphBuilder::ask_matmul(const OperatorPlace& at, const IrValue& a, const IrValue& b) {
+  ShapeQuestion question = blame().ask_operands(at, a.value->type()->dims, b.value->type()->dims);
+  question.fits = has_matmul;
+  question.may_exchange = true;
+  for (ShapedOperand& operand : question.operands) operand.rank = 0;
+  return question;
+}
+
 /// The leading dims (all but the last two) of a matmul; reports those that do not broadcast.
 std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, const IrValue& b,
-                                                            Loc loc) {
+                                                            const OperatorPlace& at) {
   auto leading = [](const IrValue& value) {
     const std::vector<Dim>& all = value.value->type()->dims;
     return std::vector<Dim>(all.begin(), all.end() - 2);
@@ -25,9 +33,10 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
     if (dim == shorter[i] || shorter[i]->is_constant(1)) continue;
     if (!dim->is_constant(1)) {
       bool swapped = &longer == &of_b;
+      ShapeQuestion question = ask_matmul(at, a, b);
       size_t axis_a = swapped ? i : offset + i, axis_b = swapped ? offset + i : i;
-      report_unequal(*this, loc, place(a, axis_a, "the left operand"),
-                     place(b, axis_b, "the right operand"));
+      report_unequal(blame(), at.loc, place(a, axis_a, "the left operand"),
+                     place(b, axis_b, "the right operand"), &question);
       return std::nullopt;
     }
     dim = shorter[i];
@@ -36,14 +45,14 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
 }
 
 /// Whether two values have a matmul: of numbers, with axes, and as long along k.
-bool GraphBuilder::check_matmul(const IrValue& a, const IrValue& b, Loc loc) {
+bool GraphBuilder::check_matmul(const IrValue& a, const IrValue& b, const OperatorPlace& at) {
   for (const IrValue* operand : {&a, &b}) {
     if (operand->storage == DType::Bool) {
-      report(diag::wrong_dtype, loc, "@", to_string(DType::Bool));
+      report(diag::wrong_dtype, at.loc, "@", to_string(DType::Bool));
       return false;
     }
     if (operand->value->type()->rank() == 0) {
-      report(diag::rank_mismatch, loc, subject(*operand, "an operand of '@'"), 0, 1);
+      report(diag::rank_mismatch, at.loc, subject(*operand, "an operand of '@'"), 0, 1);
       return false;
     }
   }
@@ -51,22 +60,19 @@ bool GraphBuilder::check_matmul(const IrValue& a, const IrValue& b, Loc loc) {
   const std::vector<Dim>& of_b = b.value->type()->dims;
   size_t axis = of_b.size() == 1 ? 0 : of_b.size() - 2;
   if (of_a.back() == of_b[axis]) return true;
-  auto builder = report_unequal(*this, loc, place(a, of_a.size() - 1, "the left operand"),
-                                place(b, axis, "the right operand"));
-  if (of_b.size() == 2 && of_a.back() == of_b.back()) {
-    fix_operand(builder, b.value, ".T",
-                "the axes that are summed along are the last ones of both: transpose the factor");
-  }
+  ShapeQuestion question = ask_matmul(at, a, b);
+  report_unequal(blame(), at.loc, place(a, of_a.size() - 1, "the left operand"), place(b, axis, "the right operand"),
+                 &question);
   return false;
 }
 
-Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
-  if (!left.is_ir() || !right.is_ir()) return Evaluator::matmul(left, right, loc);
+std::optional<Datum> GraphBuilder::matmul(const Datum& left, const Datum& right, const OperatorPlace& at) {
+  if (!left.is_ir() || !right.is_ir()) return std::nullopt;
   IrValue a = left.as_ir(), b = right.as_ir();
-  if (!check_matmul(a, b, loc)) return Datum::poison();
-  auto type = promote(type_of(a), type_of(b), loc);
+  if (!check_matmul(a, b, at)) return Datum::poison();
+  auto type = promote(type_of(a), type_of(b), at);
   if (!type) return Datum::poison();
-  builder_.set_loc(loc);
+  builder_.set_loc(at.loc);
   // A vector is a matrix of one row on the left and of one column on the right.
   Dim one = dims().constant(1);
   bool row = a.value->type()->rank() == 1, column = b.value->type()->rank() == 1;
@@ -77,7 +83,7 @@ Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
   b.value = convert(stored(b), type->storage);
   if (row) a.value = graph::reshape(builder_, a.value, {one, dims_a[0]});
   if (column) b.value = graph::reshape(builder_, b.value, {dims_b[0], one});
-  auto leading = match_leading(a, b, loc);
+  auto leading = match_leading(a, b, at);
   if (!leading) return Datum::poison();
   auto extended = [&](Value* value) {
     std::vector<Dim> all = *leading;
@@ -95,14 +101,14 @@ Datum GraphBuilder::matmul(const Datum& left, const Datum& right, Loc loc) {
     result = graph::reshape(builder_, result, std::move(shape));
   }
   if (!is_float(type->storage)) type->storage = accum;
-  return handle(result, *type, loc);
+  return handle(result, *type, at.loc);
 }
 
 Datum GraphBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis) {
   std::string_view function = kind;
   auto x =
       expect_tensor(arguments[0], arguments.locs[0], fmt::format("the argument of '{}'", function));
-  auto keep = expect_bool(arguments[axis + 1], arguments.locs[axis + 1], "keepdims");
+  auto keep = evaluator_.expect_bool(arguments[axis + 1], arguments.locs[axis + 1], "keepdims");
   if (!x || !keep) return Datum::poison();
   Type type = x->value->type();
   auto axes = expect_axes(arguments[axis], type->rank(), arguments.locs[axis],
@@ -112,7 +118,7 @@ Datum GraphBuilder::reduce(std::string_view kind, const BoundArguments& argument
   if (x->storage == DType::Bool || (mean && !is_float(x->storage))) {
     auto builder = report(diag::wrong_dtype, arguments.call, function, to_string(x->storage));
     // A float would lose count of more than it has digits for.
-    help_conversion(builder, arguments.locs[0], mean ? DType::F32 : DType::I64);
+    blame().help_conversion(builder, arguments.locs[0], mean ? DType::F32 : DType::I64);
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);
@@ -157,7 +163,7 @@ Datum GraphBuilder::softmax(const BoundArguments& arguments) {
 
 Datum GraphBuilder::rmsnorm(const BoundArguments& arguments) {
   auto x = expect_float(arguments[0], arguments.locs[0], "rmsnorm");
-  auto eps = expect_number(arguments[2], arguments.locs[2], "eps");
+  auto eps = evaluator_.expect_number(arguments[2], arguments.locs[2], "eps");
   if (!x || !eps) return Datum::poison();
   if (*eps < 0 || !std::isfinite(*eps)) {
     report(diag::wrong_kind, arguments.locs[2], "eps", to_text(arguments[2]),
@@ -181,7 +187,7 @@ Datum GraphBuilder::rmsnorm(const BoundArguments& arguments) {
       return Datum::poison();
     }
     if (scale_type->dims[0] != type->dims.back()) {
-      report_unequal(*this, arguments.locs[1], place(*given, 0, "the scale"),
+      report_unequal(blame(), arguments.locs[1], place(*given, 0, "the scale"),
                      place(*x, type->rank() - 1, "the argument of 'rmsnorm'"));
       return Datum::poison();
     }
@@ -225,11 +231,9 @@ bool GraphBuilder::report_swapped(const BoundArguments& arguments) {
   if (!arguments[0].is_ir() || !arguments[1].is_ir()) return false;
   DType first = type_of(arguments[0].as_ir()).storage, second = type_of(arguments[1].as_ir()).storage;
   if (!is_integer(first) || !is_float(second)) return false;
-  const SourceManager& sources = session().sources();
-  std::string logits = source_text(sources, arguments.locs[0]), targets = source_text(sources, arguments.locs[1]);
-  report(diag::dtype_mismatch, arguments.locs[0], subject(arguments[0].as_ir(), "the argument 'logits'"),
-         to_string(first), "a float dtype")
-      .fix("logits stand before targets", {{arguments.locs[0], targets}, {arguments.locs[1], logits}});
+  auto builder = report(diag::dtype_mismatch, arguments.locs[0], subject(arguments[0].as_ir(), "the argument 'logits'"),
+                        to_string(first), "a float dtype");
+  blame().help_exchange(builder, "logits stand before targets", arguments.locs[0], arguments.locs[1]);
   return true;
 }
 
@@ -258,7 +262,7 @@ Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
   }
   for (size_t i = 0; i < picked.size(); ++i) {
     if (picked[i] == rows[i]) continue;
-    report_unequal(*this, arguments.call, place(*targets, i, of_targets),
+    report_unequal(blame(), arguments.call, place(*targets, i, of_targets),
                    place(*logits, i, of_logits));
     return Datum::poison();
   }

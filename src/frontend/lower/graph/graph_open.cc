@@ -7,7 +7,7 @@ namespace tessera::frontend {
 /// A tensor is symbolic, and an `int` a size. What else a call would give is unknown.
 void GraphBuilder::explore_parameter(const SignatureParameter& parameter, Scope& scope) {
   const TypePattern& pattern = parameter.type;
-  if (parameter.default_value) evaluate(*parameter.default_value, scope);
+  if (parameter.default_value) evaluator_.evaluate(*parameter.default_value, scope);
   if (parameter.default_value) return scope.set(parameter.name, Datum::poison(), parameter.loc);
   bool is_tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
   bool is_plain = pattern.layout.empty() && pattern.privileges.empty();
@@ -17,18 +17,18 @@ void GraphBuilder::explore_parameter(const SignatureParameter& parameter, Scope&
 }
 
 void GraphBuilder::explore_function(const Function& function) {
-  const Signature& signature = session().signature(*this, function);
+  const Signature& signature = session().signature(evaluator_, function);
   if (signature.failed || function.def->is_declaration()) return;
   explore_dtypes(session(), signature, [&](const DTypeChoices& dtypes) {
     begin_function("entry", function.name, function.loc);
     explore_body(function, signature, dtypes);
-    function_->erase();
+    function_.op->erase();
     end_function();
   });
 }
 
 void GraphBuilder::explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes) {
-  seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
+  function_.seed = add_argument("seed", "input", context().tensor({}, DType::U64));
   Scope* scope = session().new_scope(function.scope);
   for (const SignatureParameter& parameter : signature.parameters) {
     scope->set(parameter.name, Datum::poison(), parameter.loc);
@@ -39,8 +39,7 @@ void GraphBuilder::explore_body(const Function& function, const Signature& signa
   }
   (void)assume_where(function, signature, *scope);
   for (const SignatureParameter& parameter : signature.parameters) explore_parameter(parameter, *scope);
-  Datum result = run_body(function, *scope, Loc{});
-  (void)finish_result(function, signature, std::move(result), *scope);
+  (void)finish_result(function, signature, evaluator_.run_body(function, *scope, Loc{}), *scope);
 }
 
 void GraphBuilder::explore_initialisers(const ModuleInstance& instance) {
@@ -51,11 +50,10 @@ void GraphBuilder::explore_initialisers(const ModuleInstance& instance) {
     const ParamType* type = param_type(declaration);
     if (!type || !declaration.initialiser) continue;
     begin_function("init", "init", declaration.loc);
-    seed_ = add_argument("seed", "input", context().tensor({}, DType::U64));
-    initialised_ = &declaration;
-    (void)evaluate(*declaration.initialiser, *declaration.scope);
-    initialised_ = nullptr;
-    function_->erase();
+    function_.seed = add_argument("seed", "input", context().tensor({}, DType::U64));
+    function_.initialised = &declaration;
+    (void)evaluator_.evaluate(*declaration.initialiser, *declaration.scope);
+    function_.op->erase();
     end_function();
   }
 }

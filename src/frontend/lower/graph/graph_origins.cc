@@ -48,23 +48,23 @@ ValueAxis before(const ValueAxis& here) {
 ValueAxis GraphBuilder::declared_axis(const IrValue& value, size_t axis) const {
   ValueAxis at{value.value, axis};
   for (int step = 0; at.value && step < most_steps; ++step) {
-    auto written = dim_places_.find(at.value);
-    if (written != dim_places_.end() && at.axis < written->second.size()) return at;
+    auto written = function_.dim_places.find(at.value);
+    if (written != function_.dim_places.end() && at.axis < written->second.size()) return at;
     at = before(at);
   }
   return {};
 }
 
 Loc GraphBuilder::declared_at(const Value* value) const {
-  auto written = dim_places_.find(value);
-  if (written != dim_places_.end() && !written->second.empty()) return written->second.back();
-  auto type = type_places_.find(value);
-  return type == type_places_.end() ? Loc{} : type->second;
+  auto written = function_.dim_places.find(value);
+  if (written != function_.dim_places.end() && !written->second.empty()) return written->second.back();
+  auto type = function_.type_places.find(value);
+  return type == function_.type_places.end() ? Loc{} : type->second;
 }
 
 Loc GraphBuilder::place_of(const IrValue& value, size_t axis) const {
   ValueAxis declared = declared_axis(value, axis);
-  return declared.value ? dim_places_.at(declared.value)[declared.axis] : value.origin;
+  return declared.value ? function_.dim_places.at(declared.value)[declared.axis] : value.origin;
 }
 
 /// Where a value is made that a loop changes; else the value's own place.
@@ -81,11 +81,12 @@ Loc GraphBuilder::made_at(const IrValue& value) const {
 
 DimPlace GraphBuilder::place(const IrValue& value, size_t axis, std::string_view otherwise) const {
   std::string what = dimension_of(axis, subject(value, otherwise));
-  DimPlace result{value.value->type()->dims[axis], made_at(value), std::move(what), "", {}};
+  const std::vector<Dim>& dims = value.value->type()->dims;
+  DimPlace result{dims[axis], made_at(value), std::move(what), "", {}, to_text(dims)};
   ValueAxis declared = declared_axis(value, axis);
   if (!declared.value) return result;
-  result.loc = dim_places_.at(declared.value)[declared.axis];
-  for (const auto& [declaration, argument] : params_) {
+  result.loc = function_.dim_places.at(declared.value)[declared.axis];
+  for (const auto& [declaration, argument] : function_.params) {
     if (argument == declared.value) result.instance = declaration->instance;
   }
   std::string from = dimension_of(declared.axis, fmt::format("'{}'", declared.value->name()));

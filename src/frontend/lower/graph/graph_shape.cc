@@ -1,6 +1,7 @@
 // Reshape, transpose, concat and other ops that give the same elements other dims.
 
 #include <algorithm>
+#include <set>
 
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
@@ -10,7 +11,7 @@ namespace tessera::frontend {
 
 std::optional<int64_t> GraphBuilder::expect_axis(const Datum& datum, size_t rank, Loc loc,
                                                  std::string_view of) {
-  auto axis = expect_int(datum, loc, "the axis");
+  auto axis = evaluator_.expect_int(datum, loc, "the axis");
   if (!axis) return std::nullopt;
   int64_t axes = int64_t(rank);
   if (*axis >= -axes && *axis < axes) return *axis < 0 ? *axis + axes : *axis;
@@ -52,7 +53,7 @@ std::optional<std::vector<Dim>> GraphBuilder::rest_shape(const BoundArguments& a
                                                          size_t at) {
   const std::vector<Datum>& rest = arguments[at].elements();
   bool tuple = rest.size() == 1 && rest[0].is_sequence();
-  return expect_shape(tuple ? rest[0] : arguments[at], arguments.locs[at], "the shape");
+  return evaluator_.expect_shape(tuple ? rest[0] : arguments[at], arguments.locs[at], "the shape");
 }
 
 /// A call without any shape; that of no axes is (), which is written.
@@ -68,7 +69,7 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   if (x && lacks_shape(arguments, "reshape")) return Datum::poison();
   auto shape = x ? rest_shape(arguments, 1) : std::nullopt;
   if (!shape) return Datum::poison();
-  Dim count = simplified(element_count(dims(), x->value->type()->dims));
+  Dim count = evaluator_.simplified(element_count(dims(), x->value->type()->dims));
   auto is_rest = [](Dim d) { return d->is_constant(-1); };
   if (std::count_if(shape->begin(), shape->end(), is_rest) > 1) {
     report(diag::open_extents, arguments.locs[1], to_text(*shape));
@@ -81,22 +82,22 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto open = std::find_if(shape->begin(), shape->end(), is_rest);
   if (open != shape->end()) {
     *open = dims().constant(1);
-    if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
+    if (!check_size(blame(), *shape, arguments.call)) return Datum::poison();
     Dim known = element_count(dims(), *shape);
     Dim left = exact_quotient(dims(), count, known);
     if (!left && !known->is_constant(0)) left = reduced_quotient(dims(), count, known);
-    if (left) *open = simplified(left);
+    if (left) *open = evaluator_.simplified(left);
   }
-  if (!check_size(*this, *shape, arguments.call)) return Datum::poison();
-  Dim wanted = simplified(element_count(dims(), *shape));
+  if (!check_size(blame(), *shape, arguments.call)) return Datum::poison();
+  Dim wanted = evaluator_.simplified(element_count(dims(), *shape));
   if (wanted != count) {
-    bool depends_on_sizes = is_open() && !certainly_differ(wanted, count);
+    bool depends_on_sizes = evaluator_.is_open() && !blame().certainly_differ(wanted, count);
     if (depends_on_sizes) return Datum::poison();
     auto builder = report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text, to_text(*shape),
                           wanted->text);
     builder.label(x->origin.known() ? x->origin : arguments.locs[0],
                   fmt::format("its shape is {}", to_text(x->value->type()->dims)));
-    help_clause(builder, {Relation::Equal, wanted, count}, "if nothing is ever left over");
+    blame().help_clause(builder, {Relation::Equal, wanted, count}, "if nothing is ever left over");
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);
@@ -166,9 +167,8 @@ Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
   size_t offset = shape->size() - old.size();
   for (size_t i = 0; i < old.size(); ++i) {
     if (old[i] == (*shape)[offset + i] || old[i]->is_constant(1)) continue;
-    report_unequal(
-        *this, arguments.call, place(*x, i, of),
-        {(*shape)[offset + i], arguments.locs[1], dimension_of(offset + i, "the new shape")});
+    report_unequal(blame(), arguments.call, place(*x, i, of),
+                   {(*shape)[offset + i], arguments.locs[1], dimension_of(offset + i, "the new shape")});
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);
@@ -179,12 +179,12 @@ Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
 /// windows(x, size, axis=-1, step=1, dilation=1)
 Datum GraphBuilder::windows(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'windows'");
-  auto size = expect_int(arguments[1], arguments.locs[1], "the size of 'windows'");
+  auto size = evaluator_.expect_int(arguments[1], arguments.locs[1], "the size of 'windows'");
   if (!x || !size) return Datum::poison();
   std::string of = subject(*x, "the argument of 'windows'");
   auto axis = expect_axis(arguments[2], x->value->type()->rank(), arguments.locs[2], of);
-  auto step = expect_int(arguments[3], arguments.locs[3], "the step of 'windows'");
-  auto dilation = expect_int(arguments[4], arguments.locs[4], "the dilation of 'windows'");
+  auto step = evaluator_.expect_int(arguments[3], arguments.locs[3], "the step of 'windows'");
+  auto dilation = evaluator_.expect_int(arguments[4], arguments.locs[4], "the dilation of 'windows'");
   if (!axis || !step || !dilation) return Datum::poison();
   const std::pair<int64_t, const char*> numbers[] = {{*size, "size"}, {*step, "step"}, {*dilation, "dilation"}};
   for (size_t i = 0; i < 3; ++i) {
@@ -201,6 +201,25 @@ Datum GraphBuilder::windows(const BoundArguments& arguments) {
   builder_.set_loc(arguments.call);
   Value* value = graph::windows(builder_, x->value, *axis, count, dims().constant(*size), *step, *dilation);
   return handle(value, type_of(*x), arguments.call);
+}
+
+/// Parts that differ along one axis alone are put beside each other along it.
+void GraphBuilder::help_axis(DiagnosticEngine::Builder& builder, std::span<const IrValue> parts,
+                             const BoundArguments& arguments) {
+  std::set<size_t> unequal;
+  const std::vector<Dim>& first = parts[0].value->type()->dims;
+  for (const IrValue& part : parts) {
+    const std::vector<Dim>& dims = part.value->type()->dims;
+    if (dims.size() != first.size()) return;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] != first[i]) unequal.insert(i);
+    }
+  }
+  if (unequal.size() != 1) return;
+  std::string message = fmt::format("the shapes fit with axis={}", *unequal.begin());
+  bool is_written = arguments.locs[1] != arguments.call && !session().is_builtin(arguments.locs[1]);
+  is_written ? builder.fix(std::move(message), arguments.locs[1], fmt::format("{}", *unequal.begin()))
+             : builder.help(std::move(message));
 }
 
 Datum GraphBuilder::concat(const BoundArguments& arguments) {
@@ -233,7 +252,8 @@ Datum GraphBuilder::concat(const BoundArguments& arguments) {
     }
     for (size_t i = 0; i < first.size(); ++i) {
       if (int64_t(i) == *axis || other[i] == first[i]) continue;
-      report_unequal(*this, arguments.call, place(parts[n], i, of), place(parts[0], i, of_first));
+      auto builder = report_unequal(blame(), arguments.call, place(parts[n], i, of), place(parts[0], i, of_first));
+      help_axis(builder, parts, arguments);
       return Datum::poison();
     }
   }

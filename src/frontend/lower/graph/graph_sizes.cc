@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
 #include "ir/graph/constants.h"
+#include "ir/text/entries.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -37,8 +39,8 @@ bool GraphBuilder::default_dtype(const Signature& signature, const DeclaredSymbo
   for (const SignatureParameter& parameter : signature.parameters) {
     if (parameter.name != symbol.name || !parameter.default_value) continue;
     Loc loc = parameter.default_value->loc;
-    Datum value = evaluate(*parameter.default_value, scope);
-    auto dtype = expect_dtype(value, loc, fmt::format("the default of '{}'", symbol.name));
+    Datum value = evaluator_.evaluate(*parameter.default_value, scope);
+    auto dtype = evaluator_.expect_dtype(value, loc, fmt::format("the default of '{}'", symbol.name));
     if (!dtype) return false;
     Policies policies;
     if (value.is(DatumKind::DType)) policies = value.dtype_policies();
@@ -80,7 +82,7 @@ const SignatureParameter* GraphBuilder::open_parameter(const Signature& signatur
 void GraphBuilder::finish_entries() {
   for (const Function* function : open_entries_) {
     if (called_.count(function->def)) continue;
-    const Signature& signature = session().signature(*this, *function);
+    const Signature& signature = session().signature(evaluator_, *function);
     if (const DeclaredSymbol* dtype = open_dtype(signature)) {
       report_open(*function, *dtype);
     } else {
@@ -94,11 +96,11 @@ void GraphBuilder::finish_entries() {
 bool GraphBuilder::add_size(const Function& function, const SignatureParameter& parameter,
                             Scope& scope) {
   if (parameter.default_value) {
-    unsupported(parameter.default_value->loc, "a default of an entry's parameter");
+    report_default(parameter);
     return false;
   }
   Value* argument = add_argument(parameter.name, "input", context().tensor({}, DType::I64));
-  int_arguments_[argument] = arguments_.size() - 1;
+  function_.int_arguments[argument] = function_.arguments.size() - 1;
   if (!is_used_as_size(function, parameter)) {
     IrValue input = handle(argument, {DType::I64, {}, false}, parameter.loc).as_ir();
     input.name = context().intern(parameter.name);
@@ -118,7 +120,7 @@ bool GraphBuilder::add_size(const Function& function, const SignatureParameter& 
 
 /// Whether a number is computed of `int` arguments, sizes and constants alone, as sizes can be.
 bool GraphBuilder::is_int(Value* value) const {
-  if (int_arguments_.count(value)) return true;
+  if (function_.int_arguments.count(value)) return true;
   const Op* def = value->def();
   if (!def || value->type()->dtype != DType::I64 || value->type()->rank() != 0) return false;
   if (def->is(graph::info(graph::OpKind::Dim)) || graph::uniform_element(value)) return true;
@@ -133,13 +135,15 @@ bool GraphBuilder::is_int(Value* value) const {
 /// The dimension that is computed of what `int` arguments bind when the entry is called; null for other values.
 Dim GraphBuilder::size_of(const IrValue& value) {
   if (!is_int(value.value)) return nullptr;
-  auto it = int_arguments_.find(value.value);
-  if (it == int_arguments_.end()) return computed_size(value.value);
-  Attr& description = arguments_[it->second];
-  Attr name = description->get("name");
+  auto it = function_.int_arguments.find(value.value);
+  if (it == function_.int_arguments.end()) return computed_size(value.value);
+  Attr& description = function_.arguments[it->second];
+  using entry::Argument;
+  Attr name = entry::node(description, Argument::name);
   Dim size = dims().symbol(name->string);
-  if (description->get("dim")) return size;
-  description = context().dict({{"dim", name}, {"kind", description->get("kind")}, {"name", name}});
+  if (entry::node(description, Argument::dim)) return size;
+  Attr kind = entry::node(description, Argument::kind);
+  description = entry::make_dict(context(), {Argument::dim(name), Argument::kind(kind), Argument::name(name)});
   add_guard({Relation::GreaterEqual, size, dims().constant(0)}, fmt::format("{} >= 0", size->text), value.origin);
   return size;
 }
@@ -163,17 +167,16 @@ Dim GraphBuilder::computed_size(Value* value) {
 }
 
 void GraphBuilder::add_guard(const DimFact& fact, std::string_view text, Loc loc) {
-  std::vector<NamedAttr> guard = {{"left", context().dim(fact.left)},
-                                  {"relation", context().string(spelling(fact.relation))},
-                                  {"right", context().dim(fact.right)},
-                                  {"text", context().string(text)}};
-  if (loc.known()) guard.insert(guard.begin() + 1, {"place", context().string(place_text(loc))});
-  guards_.push_back(context().dict(std::move(guard)));
+  using entry::Guard;
+  Attr place = loc.known() ? context().string(place_text(loc)) : nullptr;
+  function_.guards.push_back(entry::make_dict(
+      context(), {Guard::left(context(), fact.left), Guard::relation(context(), spelling(fact.relation)),
+                  Guard::right(context(), fact.right), Guard::text(context(), text), Guard::place(place)}));
 }
 
 bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {
   for (const ast::Expr* operand : compare.operands) {
-    Datum value = evaluate(*operand, scope);
+    Datum value = evaluator_.evaluate(*operand, scope);
     if (!value.is_poison() && !as_dimension(dims(), value)) return false;
   }
   return true;
@@ -181,7 +184,7 @@ bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {
 
 /// A clause on what is known while the entry is compiled, such as its dtypes.
 bool GraphBuilder::check_entry_clause(const ast::Expr& clause, Scope& scope) {
-  auto holds = expect_bool(evaluate(clause, scope), clause.loc, "a 'where' clause");
+  auto holds = evaluator_.expect_bool(evaluator_.evaluate(clause, scope), clause.loc, "a 'where' clause");
   if (!holds) return false;
   if (!*holds) {
     report(diag::false_where, clause.loc, source_text(session().sources(), clause.loc), "");

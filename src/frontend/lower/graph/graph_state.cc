@@ -2,9 +2,10 @@
 // tensor of the object ("cache.K"). A returned object is one result for each, in the memory of that
 // input. An update makes new tensors: gir.update_slice for a part, any op for a whole field.
 
-#include "frontend/evaluate/dtype_values.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
+#include "frontend/values/dtype_values.h"
 #include "frontend/values/type_text.h"
 #include "support/diagnostic_rows.h"
 
@@ -47,14 +48,14 @@ std::optional<StateValue::Fields> GraphBuilder::state_fields(const TypePattern& 
   NumericType count{DType::I64, {}, false}, f32{DType::F32, {}, false};
   if (pattern.state == StateKind::KVCache) {
     auto type = written_type(pattern, scope);
-    auto extents = type ? evaluate_dims(*this, pattern, scope) : std::nullopt;
+    auto extents = type ? evaluate_dims(evaluator_, pattern, scope) : std::nullopt;
     if (!extents) return std::nullopt;
     add("K", *extents, *type);
     add("V", *extents, *type);
     add("length", {}, count);
     return fields;
   }
-  Datum of = evaluate(*pattern.state_of, scope);
+  Datum of = evaluator_.evaluate(*pattern.state_of, scope);
   auto param = expect_tensor(of, pattern.state_of->loc, "the parameter of 'OptimizerState'");
   if (!param) return std::nullopt;
   const std::vector<Dim>& extents = param->value->type()->dims;
@@ -92,10 +93,10 @@ Datum GraphBuilder::state_input(const TypePattern& pattern, const std::string& n
   auto fields = state_fields(pattern, name, loc, scope);
   if (!fields) return Datum::poison();
   for (const auto& [field, value] : *fields) {
-    if (!check_memory(*this, value.storage, pattern.loc, fmt::format("'{}.{}'", name, field))) return Datum::poison();
+    if (!check_memory(value.storage, pattern.loc, fmt::format("'{}.{}'", name, field))) return Datum::poison();
   }
   auto state = std::make_shared<StateValue>(pattern.state, name, pattern.state_policies, std::move(*fields));
-  states_[name].first = state.get();
+  function_.states[name].first = state.get();
   return Datum::object(std::move(state));
 }
 
@@ -150,7 +151,7 @@ Datum GraphBuilder::state_member(const Datum& datum, const ast::Identifier& name
   if (const IrValue* field = state.field(name.text)) return Datum::ir(*field);
   bool cache = state.kind() == StateKind::KVCache;
   if (const IrValue* keys = state.field("K"); keys && (name.text == "shape" || name.text == "dtype")) {
-    return attribute(Datum::ir(*keys), name, name.loc);
+    return evaluator_.attribute(Datum::ir(*keys), name, name.loc);
   }
   std::vector<std::string> methods = {"replace", "offload", "prefetch"};
   if (cache) methods.insert(methods.end(), {"append", "prune", "view"});
@@ -165,11 +166,11 @@ Datum GraphBuilder::state_member(const Datum& datum, const ast::Identifier& name
   return Datum::poison();
 }
 
-Datum GraphBuilder::call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+std::optional<Datum> GraphBuilder::call_object(const Datum& callee, std::vector<CallArgument>&& arguments, Loc loc) {
   if (const auto* method = callee.object_as<StateMethod>()) {
     return call_method(*method, std::move(arguments), loc);
   }
-  return Evaluator::call_object(callee, std::move(arguments), loc);
+  return std::nullopt;
 }
 
 Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgument> arguments, Loc loc) {
@@ -199,7 +200,7 @@ Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgum
   }
   // Where memory lies is the caller's: on one device the object stays what it is.
   report(diag::hint_no_effect, loc, fmt::format("'{}'", name), "any target");
-  record_effect(effect_of(method.state()), loc);
+  evaluator_.frame().add_effect(effect_of(method.state()), loc);
   return state;
 }
 
@@ -207,16 +208,16 @@ Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgum
 void GraphBuilder::spend(const Datum& datum, Loc loc) {
   const auto* state = datum.object_as<StateValue>();
   if (!state) return;
-  state->spend(place_of_report(loc).loc);
-  spent_.push_back(datum);
+  state->spend(blame().place_of(loc));
+  function_.spent.push_back(datum);
 }
 
 /// The object with other tensors, after which the one before is spent.
 Datum GraphBuilder::updated(const Datum& datum, StateValue::Fields fields, Loc loc) {
   const auto& state = *datum.object_as<StateValue>();
-  record_effect(effect_of(state), loc);
+  evaluator_.frame().add_effect(effect_of(state), loc);
   spend(datum, loc);
-  states_[state.name()].updated = place_of_report(loc).loc;
+  function_.states[state.name()].updated = blame().place_of(loc);
   for (auto& [name, value] : fields) {
     value.name = context().intern(fmt::format("{}.{}", state.name(), name));
     value.origin = loc;
@@ -239,13 +240,13 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
   for (size_t i = 0; i < room.size(); ++i) {
     if (i == position_axis || dims_now[i] == room[i]) continue;
     DimPlace here = place(part, i, what);
-    report_unequal(*this, loc, here, place(held, i, cache.name()));
+    report_unequal(blame(), loc, here, place(held, i, cache.name()));
     return nullptr;
   }
   bool fits = part.weak ? is_float(held.storage) : widens_to(part.storage, held.storage);
   if (!fits) {
     auto builder = report(diag::narrowing, loc, name, to_string(part.storage), to_string(held.storage));
-    help_conversion(builder, loc, held.storage);
+    blame().help_conversion(builder, loc, held.storage);
     return nullptr;
   }
   builder_.set_loc(loc);
@@ -257,13 +258,14 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
 bool GraphBuilder::check_append(const StateValue& cache, Value* k, Loc loc) {
   const IrValue& held = *cache.field("K");
   Dim length = k->type()->dims[position_axis], room = held.value->type()->dims[position_axis];
-  if (std::optional<bool> fits = decide(dims(), ast::CompareOp::LessEqual, length, room, facts()); fits != true) {
+  std::optional<bool> has_room = decide(dims(), ast::CompareOp::LessEqual, length, room, evaluator_.facts());
+  if (has_room != true) {
     auto builder = session().report(diag::append_too_long, loc, length->text, room->text, cache.name());
-    if (fits == false) {
+    if (has_room == false) {
       builder.help(fmt::format("there are always more positions than it holds: give '{}' room for {}", cache.name(),
                               length->text));
     } else {
-      help_clause(builder, {Relation::LessEqual, length, room});
+      blame().help_clause(builder, {Relation::LessEqual, length, room});
     }
     return false;
   }
@@ -302,7 +304,7 @@ Datum GraphBuilder::append(const Datum& datum, const std::vector<CallArgument>& 
   builder_.set_loc(loc);
   Dim length = parts[0]->type()->dims[position_axis];
   if (parts[1]->type()->dims[position_axis] != length) {
-    report_unequal(*this, loc, {length, loc, dimension_of(position_axis, "'k'")},
+    report_unequal(blame(), loc, {length, loc, dimension_of(position_axis, "'k'")},
                    {parts[1]->type()->dims[position_axis], loc, dimension_of(position_axis, "'v'")});
     return Datum::poison();
   }
@@ -321,7 +323,7 @@ Datum GraphBuilder::append(const Datum& datum, const std::vector<CallArgument>& 
 Datum GraphBuilder::prune(const Datum& datum, const std::vector<CallArgument>& arguments, Loc loc) {
   const auto& cache = *datum.object_as<StateValue>();
   if (cache.policies().rolling_window) {
-    return unsupported(loc, "'prune' of a cache with @rolling_window, whose first positions may be gone,");
+    return evaluator_.unsupported(loc, "'prune' of a cache with @rolling_window, whose first positions may be gone,");
   }
   builder_.set_loc(loc);
   Value* kept = operand(arguments[0].value, DType::I64, {}, arguments[0].loc);
@@ -356,7 +358,7 @@ Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>&
     }
     if (!widens_to(value->storage, held.storage) && !(value->weak && is_float(held.storage))) {
       auto builder = report(diag::narrowing, argument.loc, what, to_string(value->storage), to_string(held.storage));
-      help_conversion(builder, argument.loc, held.storage);
+      blame().help_conversion(builder, argument.loc, held.storage);
       return Datum::poison();
     }
     builder_.set_loc(argument.loc);
@@ -367,7 +369,7 @@ Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>&
 
 /// State that the entry changes and keeps to itself would be lost.
 bool GraphBuilder::check_states_returned(const Function& function) {
-  for (const auto& [name, held] : states_) {
+  for (const auto& [name, held] : function_.states) {
     if (!held.updated || held.returned) continue;
     std::string_view list = std::string_view(name).substr(0, name.find('.'));
     std::string what = list == name ? fmt::format("return it with the other results: return …, {}", name)

@@ -7,11 +7,18 @@
 
 namespace tessera::frontend {
 
+bool GraphBuilder::check_memory(DType dtype, Loc loc, std::string_view what) {
+  if (dtype != DType::I4) return true;
+  report(diag::dtype_mismatch, loc, what, to_string(dtype), "a dtype of memory")
+      .help("numbers of 4 bits lie two to a byte, in u8: pack_int4 and unpack_int4 of tessera.nn");
+  return false;
+}
+
 std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern, Scope& scope) {
   NumericType type{pattern.dtype, pattern.policies, false};
   if (!pattern.dtype_symbol.empty()) {
-    Datum dtype = lookup(pattern.dtype_symbol, scope, pattern.loc);
-    auto known = expect_dtype(dtype, pattern.loc, "the dtype");
+    Datum dtype = evaluator_.lookup(pattern.dtype_symbol, scope, pattern.loc);
+    auto known = evaluator_.expect_dtype(dtype, pattern.loc, "the dtype");
     if (!known) return std::nullopt;
     type.storage = *known;
     if (pattern.policies.empty()) type.policies = dtype.dtype_policies();
@@ -26,12 +33,16 @@ std::optional<NumericType> GraphBuilder::written_type(const TypePattern& pattern
 
 bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope,
                               Loc loc, const std::string& what) {
-  auto wanted = evaluate_dims(*this, pattern, scope);
+  auto wanted = evaluate_dims(evaluator_, pattern, scope);
   if (!wanted) return false;
   const std::vector<Dim>& dims_now = value.value->type()->dims;
+  ShapeQuestion question;
+  question.operands.push_back({loc, what, dims_now, wanted->size()});
+  question.fits = [&](const Shapes& shapes) { return shapes[0] == *wanted; };
   if (dims_now.size() != wanted->size()) {
-    report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size())
-        .label(pattern.loc, "the type is written here");
+    auto builder = report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size());
+    builder.label(pattern.loc, "the type is written here");
+    blame().help_shapes(builder, question);
     return false;
   }
   for (size_t i = 0; i < dims_now.size(); ++i) {
@@ -39,9 +50,10 @@ bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, 
     bool spread = pattern.dims.size() != wanted->size();
     DimPlace here = place(value, i, what);
     here.what = dimension_of(i, what);
-    report_unequal(
-        *this, loc, here,
-        {(*wanted)[i], spread ? pattern.loc : pattern.dims[i].loc, dimension_of(i, "its type")});
+    report_unequal(blame(), loc, here,
+                   {(*wanted)[i], spread ? pattern.loc : pattern.dims[i].loc, dimension_of(i, "its type"), "", {},
+                    to_text(*wanted)},
+                   &question);
     return false;
   }
   return true;
@@ -64,17 +76,17 @@ bool GraphBuilder::check_widening(const TypePattern& pattern, const NumericType&
   auto builder = narrows ? report(diag::narrowing, loc, what, from, to)
                          : report(diag::dtype_mismatch, loc, what, from, to);
   builder.label(pattern.loc, "the type is written here");
-  if (value.value->type()->dtype == value.storage) label_dtype(builder, value.value, loc);
-  help_conversion(builder, loc, type.storage);
+  if (value.value->type()->dtype == value.storage) blame().label_dtype(builder, value.value, loc);
+  blame().help_conversion(builder, loc, type.storage);
   return false;
 }
 
 Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datum, Scope& scope,
                                    Use use, Loc loc, const std::string& what) {
   if (!pattern.layout.empty()) {
-    return unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
+    return evaluator_.unsupported(pattern.loc, fmt::format("layout '{}' of a tensor", pattern.layout));
   }
-  if (!pattern.privileges.empty()) return unsupported(pattern.loc, "a region of a tensor");
+  if (!pattern.privileges.empty()) return evaluator_.unsupported(pattern.loc, "a region of a tensor");
   auto type = written_type(pattern, scope);
   if (!type) return Datum::poison();
   auto value = expect_tensor(datum, loc, what);
@@ -115,22 +127,22 @@ Datum GraphBuilder::conform(const TypePattern& pattern, const Datum& value, Scop
     case PatternKind::KTile:
       return conform_tensor(pattern, value, scope, use, loc, what);
     case PatternKind::Tile:
-      return unsupported(pattern.loc, "type 'Tile' outside a kernel");
+      return evaluator_.unsupported(pattern.loc, "type 'Tile' outside a kernel");
     case PatternKind::State:
       return conform_state(pattern, value, scope, loc, what);
     case PatternKind::Other:
       // A tile of a kernel on whole tensors: any tensor, as it is stored.
       if (pattern.name == "Tile" && value.is_ir())
         return use == Use::Stored ? rounded(value, loc) : value;
-      return unsupported(pattern.loc, fmt::format("type '{}'", pattern.name));
+      return evaluator_.unsupported(pattern.loc, fmt::format("type '{}'", pattern.name));
     case PatternKind::Tuple:
       break;
     case PatternKind::Scalar:
       // A scalar that is computed is a tensor of rank 0.
       if (value.is_ir()) return conform_tensor(pattern, value, scope, Use::Stored, loc, what);
-      return conform_constant(pattern, value, loc, what);
+      return evaluator_.conform_constant(pattern, value, loc, what);
     default:
-      return conform_constant(pattern, value, loc, what);
+      return evaluator_.conform_constant(pattern, value, loc, what);
   }
   if (pattern.elements.empty() && value.is_none()) return value;
   if (!value.is_sequence() || value.elements().size() != pattern.elements.size()) {
@@ -166,7 +178,7 @@ Datum GraphBuilder::rounded(const Datum& value, Loc loc) {
 }
 
 Datum GraphBuilder::annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) {
-  TypePattern pattern = read_type(*this, annotation, scope);
+  TypePattern pattern = read_type(evaluator_, annotation, scope);
   return conform(pattern, value, scope, Use::Stored, loc, "the value");
 }
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "frontend/evaluate/dtype_values.h"
-#include "frontend/evaluate/weak_value.h"
 #include "frontend/lower/graph/graph_builder.h"
+#include "frontend/lower/kernel/weak_value.h"
+#include "frontend/values/dtype_values.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -20,13 +20,13 @@ std::string dimension_of(size_t axis, std::string_view what) {
 /// The value under the dims that the facts have for its extents: the same elements in the same order.
 Value* GraphBuilder::under_facts(Value* value) {
   std::vector<Dim> extents;
-  for (Dim extent : value->type()->dims) extents.push_back(simplified(extent));
+  for (Dim extent : value->type()->dims) extents.push_back(evaluator_.simplified(extent));
   return extents == value->type()->dims ? value : graph::reshape(builder_, value, std::move(extents));
 }
 
 Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
   value = under_facts(value);
-  if (!check_size(*this, value->type()->dims, loc) ||
+  if (!check_size(blame(), value->type()->dims, loc) ||
       !check_extents_constant(value->type()->dims, loc))
     return Datum::poison();
   IrValue ir;
@@ -39,14 +39,14 @@ Datum GraphBuilder::handle(Value* value, const NumericType& type, Loc loc) {
 }
 
 bool GraphBuilder::is_counted(Dim size) const {
-  return std::any_of(runtime_loops_.begin(), runtime_loops_.end(), [&](const RuntimeLoop& loop) {
+  return std::any_of(function_.runtime_loops.begin(), function_.runtime_loops.end(), [&](const RuntimeLoop& loop) {
     return loop.counter && mentions(size, loop.counter->symbol());
   });
 }
 
 /// All iterations of a run-time loop have the same ops: refuses sizes that its counter changes.
 bool GraphBuilder::check_extents_constant(std::span<const Dim> extents, Loc loc) {
-  for (const RuntimeLoop& loop : runtime_loops_) {
+  for (const RuntimeLoop& loop : function_.runtime_loops) {
     auto changes = [&](Dim extent) { return loop.counter && mentions(extent, loop.counter->symbol()); };
     auto changed = std::find_if(extents.begin(), extents.end(), changes);
     if (changed == extents.end()) continue;
@@ -67,7 +67,8 @@ Value* GraphBuilder::convert(Value* value, DType dtype) {
 
 Value* GraphBuilder::in_dtype(const IrValue& value, DType dtype) {
   bool again = value.weak && dtype == DType::F64;
-  return again ? in_double(*this, builder_, value, graph::info(ElementwiseKind::Cast)) : convert(value.value, dtype);
+  if (!again) return convert(value.value, dtype);
+  return in_double(evaluator_, builder_, value, graph::info(ElementwiseKind::Cast));
 }
 
 Value* GraphBuilder::computed(const IrValue& value) {
@@ -95,25 +96,25 @@ Value* GraphBuilder::round_to(Value* value, const NumericType& type, Loc loc) {
 Value* GraphBuilder::round_stochastically(Value* value, const NumericType& type, Loc loc) {
   SourceModule* library = session().load_library("tessera.rounding");
   TSR_CHECK(library, "the library has a module for rounding");
-  Datum function = lookup("stochastic_round", *library->scope, loc);
+  Datum function = evaluator_.lookup("stochastic_round", *library->scope, loc);
   Datum x = handle(convert(value, DType::F32), {DType::F32, {}, false}, loc);
-  Datum rounded = call(function,
-                       {{"", x, loc}, {"", Datum::dtype(type.storage), loc},
-                        {"saturate", Datum::boolean(type.policies.saturate), loc}},
-                       loc);
+  Datum rounded = evaluator_.call(function,
+                                  {{"", x, loc}, {"", Datum::dtype(type.storage), loc},
+                                   {"saturate", Datum::boolean(type.policies.saturate), loc}},
+                                  loc);
   return rounded.is_ir() ? rounded.as_ir().value : convert(value, type.storage);
 }
 
-std::optional<NumericType> GraphBuilder::promote(const NumericType& a, const NumericType& b, Loc loc) {
+std::optional<NumericType> GraphBuilder::promote(const NumericType& a, const NumericType& b, const OperatorPlace& at) {
   if (a.policies.accum && b.policies.accum && a.policies.accum != b.policies.accum) {
-    auto builder = report(diag::accum_conflict, loc, to_string(*a.policies.accum), to_string(*b.policies.accum));
+    auto builder = report(diag::accum_conflict, at.loc, to_string(*a.policies.accum), to_string(*b.policies.accum));
     builder.help("cast one of them, or declare both with the same @accum");
-    label_accumulation(builder, *a.policies.accum, *b.policies.accum);
+    blame().label_accumulation(builder, at, *a.policies.accum, *b.policies.accum);
     return std::nullopt;
   }
   bool first = a.storage == b.storage || widens_to(b.storage, a.storage);
   if (!first && !widens_to(a.storage, b.storage)) {
-    report_mixed_dtypes(loc, a.storage, b.storage, wide_enough(a.storage, b.storage));
+    blame().report_mixed_dtypes(at, a.storage, b.storage, wide_enough(a.storage, b.storage));
     return std::nullopt;
   }
   NumericType promoted;
@@ -124,7 +125,7 @@ std::optional<NumericType> GraphBuilder::promote(const NumericType& a, const Num
   return promoted;
 }
 
-std::optional<NumericType> GraphBuilder::promote(std::span<const Datum> operands, bool real, Loc loc) {
+std::optional<NumericType> GraphBuilder::promote(std::span<const Datum> operands, bool real, const OperatorPlace& at) {
   std::optional<NumericType> promoted;
   bool has_float = real, all_bool = true;
   for (const Datum& operand : operands) {
@@ -132,7 +133,7 @@ std::optional<NumericType> GraphBuilder::promote(std::span<const Datum> operands
     all_bool = all_bool && operand.is(DatumKind::Bool);
     if (!operand.is_ir() || operand.as_ir().weak) continue;
     NumericType type = type_of(operand.as_ir());
-    promoted = promoted ? promote(*promoted, type, loc) : type;
+    promoted = promoted ? promote(*promoted, type, at) : type;
     if (!promoted) return std::nullopt;
   }
   if (promoted) return promoted;
@@ -147,22 +148,22 @@ constexpr int64_t exact_in_double = int64_t(1) << 53;
 }  // namespace
 
 Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<Dim>& dims,
-                            Loc loc) {
-  builder_.set_loc(loc);
+                            const OperatorPlace& at) {
+  builder_.set_loc(at.loc);
   if (datum.is(DatumKind::Bool) && dtype == DType::Bool) {
     return graph::full(builder_, datum.as_bool() ? 1 : 0, dims, dtype);
   }
   bool fits = false;
   if (datum.is(DatumKind::Dim)) {
-    fits = has_size(dtype, datum.as_dim(), this->dims(), facts());
+    fits = has_size(dtype, datum.as_dim(), this->dims(), evaluator_.facts());
   } else if (is_float(dtype)) {
     fits = datum.is_number() && has_number(dtype, datum.as_double());
   } else if (is_integer(dtype)) {
     fits = datum.is(DatumKind::Int) && has_integer(dtype, datum.as_int());
   }
   if (!fits) {
-    auto builder = report(diag::number_not_of_dtype, loc, to_text(datum), to_string(dtype));
-    label_operand(builder, dtype, loc);
+    auto builder = report(diag::number_not_of_dtype, at.loc, to_text(datum), to_string(dtype));
+    blame().label_operand(builder, at, dtype);
     if (datum.is(DatumKind::Float) && is_integer(dtype)) {
       builder.help("an integer takes integers; cast(x, f32) makes a float of it first");
     }
@@ -179,15 +180,15 @@ Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<D
 }
 
 Value* GraphBuilder::operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims,
-                             Loc loc) {
-  if (!datum.is_ir()) return number(datum, dtype, dims, loc);
+                             const OperatorPlace& at) {
+  if (!datum.is_ir()) return number(datum, dtype, dims, at);
   const IrValue& ir = datum.as_ir();
   if (ir.weak && !is_float(dtype)) {
-    auto builder = report(diag::mixed_dtypes, loc, to_string(ir.storage), to_string(dtype));
+    auto builder = report(diag::mixed_dtypes, at.loc, to_string(ir.storage), to_string(dtype));
     builder.help(fmt::format("write the conversion: cast(…, {})", to_string(ir.storage)));
     return nullptr;
   }
-  builder_.set_loc(loc);
+  builder_.set_loc(at.loc);
   return graph::broadcast_to(builder_, in_dtype(ir, dtype), dims);
 }
 
@@ -201,7 +202,12 @@ std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
     return handle(value, *type, loc).as_ir();
   }
   if (datum.is_poison()) return std::nullopt;
-  report_wrong_kind(loc, what, datum, "a tensor");
+  if (blame().report_valueless(datum, loc, what)) return std::nullopt;
+  auto builder = report(diag::wrong_kind, loc, what, describe(datum), "a tensor");
+  if (datum.is_sequence()) {
+    builder.help("several tensors become one by concat((x, y), axis=0), or by stack((x, y)) of tessera.nn; x + y adds "
+                 "two of them");
+  }
   return std::nullopt;
 }
 
@@ -210,9 +216,9 @@ std::optional<IrValue> GraphBuilder::expect_float(const Datum& datum, Loc loc,
   auto tensor = expect_tensor(datum, loc, fmt::format("the argument of '{}'", function));
   if (!tensor) return std::nullopt;
   if (is_float(tensor->storage)) return tensor;
-  auto builder = report_dtype(diag::wrong_dtype, loc, tensor->value, DType::F32, "it is used here", function,
-                              to_string(tensor->storage));
-  help_conversion(builder, loc, DType::F32);
+  auto builder = blame().report_dtype(diag::wrong_dtype, loc, tensor->value, DType::F32, "it is used here", function,
+                                      to_string(tensor->storage));
+  blame().help_conversion(builder, loc, DType::F32);
   return std::nullopt;
 }
 

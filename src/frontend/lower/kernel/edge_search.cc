@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/schedule/ops.h"
+#include "support/check.h"
 
 namespace tessera::frontend {
 
@@ -170,40 +171,48 @@ void EdgeSearch::visit_yields(Op* op, unsigned n, size_t axis) {
   }
 }
 
+void EdgeSearch::visit_operands(Op* op, size_t axis) {
+  for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i), axis);
+}
+
 void EdgeSearch::visit_result(Op* op, unsigned n, size_t axis) {
-  if (op->info().elementwise != ElementwiseKind::None) {
-    for (unsigned i = 0; i < op->operand_count(); ++i) visit(op->operand(i), axis);
-    return;
-  }
-  switch (schedule::kind_of(op)) {
-    case OpKind::Broadcast:
-    case OpKind::Hook:
-    case OpKind::Within:
-    case OpKind::Scan:
-      return visit(op->operand(0), axis);
-    case OpKind::Reshape: {
-      if (auto known = origins_->inserted.find(op->result()); known != origins_->inserted.end()) {
-        if (int from = known->second[axis]; from >= 0) visit(op->operand(0), size_t(from));
-        return;
-      }
-      auto is_one = [](Dim dim) { return dim->is_constant(1); };
-      const std::vector<Dim>&from = op->operand(0)->type()->dims, &to = op->result()->type()->dims;
-      // Which of several single elements is meant, the shapes do not say.
-      for (size_t i = 0; single_ && i < from.size(); ++i) visit(op->operand(0), i);
-      if (single_) return;
-      auto left = std::count_if(to.begin(), to.begin() + std::ptrdiff_t(axis), std::not_fn(is_one));
-      for (size_t i = 0; i < from.size(); ++i) {
-        if (!is_one(from[i]) && left-- == 0) return visit(op->operand(0), i);
-      }
-      return;
-    }
-    case OpKind::Transpose:
+  switch (op->info().axes) {
+    case Axes::Kept:
+      return visit_operands(op, axis);
+    case Axes::Reshaped:
+      return visit_reshaped(op, axis);
+    case Axes::Permuted:
       return visit(op->operand(0), size_t(op->attr(attr::Transpose::perm)[axis]));
-    case OpKind::Reduce:
+    case Axes::Reduced:
       return visit(op->operand(0), axis + (int64_t(axis) >= op->attr(attr::Reduce::axis)));
-    case OpKind::Dot:
+    case Axes::Contracted:
       visit(op->in(axis == 0 ? unsigned(in::Dot::a) : unsigned(in::Dot::b)), axis);
       return visit(op->in(in::Dot::c), axis);
+    case Axes::None:
+    case Axes::Own:
+      return visit_maker(op, n, axis);
+  }
+}
+
+void EdgeSearch::visit_reshaped(Op* op, size_t axis) {
+  if (auto known = origins_->inserted.find(op->result()); known != origins_->inserted.end()) {
+    if (int from = known->second[axis]; from >= 0) visit(op->operand(0), size_t(from));
+    return;
+  }
+  auto is_one = [](Dim dim) { return dim->is_constant(1); };
+  const std::vector<Dim>&from = op->operand(0)->type()->dims, &to = op->result()->type()->dims;
+  // Which of several single elements is meant, the shapes do not say.
+  for (size_t i = 0; single_ && i < from.size(); ++i) visit(op->operand(0), i);
+  if (single_) return;
+  auto left = std::count_if(to.begin(), to.begin() + std::ptrdiff_t(axis), std::not_fn(is_one));
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (!is_one(from[i]) && left-- == 0) return visit(op->operand(0), i);
+  }
+}
+
+/// Of an op that makes its tile of memory, in regions or of numbers.
+void EdgeSearch::visit_maker(Op* op, unsigned n, size_t axis) {
+  switch (schedule::kind_of(op)) {
     case OpKind::Load: {
       Value* memory = op->in(in::Load::memory);
       if (is_memory(memory)) return visit_memory(op, axis);
@@ -214,16 +223,17 @@ void EdgeSearch::visit_result(Op* op, unsigned n, size_t axis) {
       if (axis == 0) return visit(op->in(in::Gather::rows), 0);
       return add({op->in(in::Gather::column), op->result()->type()->dims[1],
                   op->in(in::Gather::table)->type()->dims[1], true});
-    case OpKind::Take:
-      for (Value* index : op->ins(in::Take::index)) visit(index, axis);
-      return;
     case OpKind::Pipeline:
       visit(op->in(in::Pipeline::inits, n), axis);
       return visit_yields(op, n, axis);
     case OpKind::If:
       return visit_yields(op, n, axis);
+    case OpKind::Full:
+    case OpKind::Splat:
+    case OpKind::Iota:
+      return;  // is_known has all that is known of them
     default:
-      return;
+      TSR_UNREACHABLE("where a tile of " + std::string(op->name()) + " lies is not known");
   }
 }
 

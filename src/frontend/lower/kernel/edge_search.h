@@ -58,6 +58,9 @@ class EdgeSearch {
 
   bool is_known(Value* tile, size_t axis);
   void visit_result(Op* op, unsigned n, size_t axis);
+  void visit_operands(Op* op, size_t axis);
+  void visit_reshaped(Op* op, size_t axis);
+  void visit_maker(Op* op, unsigned n, size_t axis);
   void visit_yields(Op* op, unsigned n, size_t axis);
   void visit_memory(Op* load, size_t axis);
   const Found& written_by(Op* write, size_t back);

@@ -120,7 +120,7 @@ std::vector<std::string> KernelBuilder::suggested_blocks() {
 void KernelBuilder::warn_of_one_program() {
   constexpr int64_t much = int64_t(1) << 16;
   const Loc& loc = function_.loc;
-  if (is_open() || session().is_builtin(loc)) return;
+  if (evaluator_.is_open() || session().is_builtin(loc)) return;
   std::vector<Dim> extents;
   for (const KernelAxis& axis : axes_) {
     if (!axis.grid) continue;

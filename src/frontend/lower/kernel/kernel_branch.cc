@@ -68,28 +68,32 @@ Datum KernelBuilder::branch_condition(const Datum& condition, Loc loc) {
 /// The statement from an arm on, as if those before it did not hold.
 Flow KernelBuilder::run_arms(const ast::If& stmt, size_t first, Scope& scope) {
   for (size_t i = first; i < stmt.arms.size(); ++i) {
-    Datum condition = evaluate(*stmt.arms[i].condition, scope);
+    Datum condition = evaluator_.evaluate(*stmt.arms[i].condition, scope);
     if (condition.is_poison()) return Flow::Next;
-    if (condition.is_ir()) return branch(condition, stmt, i, scope);
-    auto truth = expect_bool(condition, stmt.arms[i].condition->loc, "the condition");
+    if (condition.is_ir()) return run_branch(condition, stmt, i, scope);
+    auto truth = evaluator_.expect_bool(condition, stmt.arms[i].condition->loc, "the condition");
     if (!truth) return Flow::Next;
-    if (*truth) return execute(stmt.arms[i].body, scope);
+    if (*truth) return evaluator_.execute(stmt.arms[i].body, scope);
   }
-  return execute(stmt.else_body, scope);
+  return evaluator_.execute(stmt.else_body, scope);
 }
 
 void KernelBuilder::run_arm(Arm& arm, const ast::If& stmt, size_t first, bool holds, Scope& scope) {
-  arm.scope = open_scope(&scope);
+  arm.scope = evaluator_.open_scope(&scope);
   loop_scopes_.insert(arm.scope);
   ops_.builder().set_end(arm.block);
-  Flow flow = holds ? execute(stmt.arms[first].body, *arm.scope) : run_arms(stmt, first + 1, *arm.scope);
+  Flow flow = holds ? evaluator_.execute(stmt.arms[first].body, *arm.scope) : run_arms(stmt, first + 1, *arm.scope);
   if (flow == Flow::Return) {
-    unsupported(stmt.arms[first].condition->loc, "a return in a run-time branch");
+    evaluator_.unsupported(stmt.arms[first].condition->loc, "a return in a run-time branch");
   }
   arm.block = ops_.builder().block();
 }
 
-Flow KernelBuilder::branch(const Datum& given, const ast::If& stmt, size_t first, Scope& scope) {
+std::optional<Flow> KernelBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
+  return run_branch(condition, stmt, arm, scope);
+}
+
+Flow KernelBuilder::run_branch(const Datum& given, const ast::If& stmt, size_t first, Scope& scope) {
   Loc loc = stmt.arms[first].condition->loc;
   Datum condition = branch_condition(given, loc);
   if (condition.is_poison()) return Flow::Next;

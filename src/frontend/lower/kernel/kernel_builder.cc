@@ -15,14 +15,14 @@ using schedule::OpKind;
 KernelBuilder::KernelBuilder(Session& session, Module& module, const Function& function,
                              const schedule::KernelRequest& request, const ScheduleTable* table,
                              const FunctionTable& functions, Arguments arguments)
-    : Evaluator(session, arguments),
+    : evaluator_(session, *this, arguments),
       function_(function),
       request_(request),
       table_(table),
       functions_(functions),
       module_(module),
       first_op_(module.op_count()),
-      ops_(*this, module) {
+      ops_(evaluator_, module) {
   TSR_CHECK(function.def && function.kind == FunctionKind::Kernel,
             "a kernel is a def with @kernel");
   TSR_CHECK(&module.context() == &session.context(), "a kernel is built in the session's context");
@@ -36,30 +36,31 @@ bool KernelBuilder::may_grow(Loc loc) {
 
 Result<schedule::KernelInstance> KernelBuilder::build() {
   errors_before_ = session().error_count();
-  signature_ = &session().signature(*this, function_);
-  scan_ = scan_kernel(*function_.def);
+  signature_ = &session().signature(evaluator_, function_);
+  scan_ = scan_kernel(session(), function_);
   if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols()) {
     return failure;
   }
   if (!read_decorators(layers_) || !create_kernel()) return failure;
   std::vector<Loc> locs;
   auto given = arguments();
-  Datum result = Datum::poison();
-  if (given && bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs) && check_where()) {
+  CallFrame done;
+  done.result = Datum::poison();
+  if (given && evaluator_.bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs) && check_where()) {
     // A kernel that is compiled on its own has no caller.
-    result = run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
+    done = evaluator_.run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
   schedule::KernelInstance instance;
-  bool good = !result.is_poison() && !has_errors();
+  bool good = !done.result.is_poison() && !has_errors();
   if (std::set<std::string> combined = good ? combined_single_axes() : std::set<std::string>(); !combined.empty()) {
     kernel_->erase();
     KernelBuilder again(session(), module_, function_, request_, table_, functions_,
-                        is_open() ? Arguments::Open : Arguments::Given);
+                        evaluator_.is_open() ? Arguments::Open : Arguments::Given);
     again.combined_axes_ = std::move(combined);
     again.combined_axes_.merge(combined_axes_);
     return again.build();
   }
-  if (good && store_results(result) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
+  if (good && store_results(done) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
     warn_of_parts();
     warn_of_one_program();
     finish_kernel(instance);
@@ -78,22 +79,22 @@ bool KernelBuilder::check_signature() {
     if (!check_privileges(type)) return false;
     regions |= is_region(type);
     if (!type.layout.empty())
-      return unsupported(type.loc, "a stored layout in a kernel's signature"), false;
+      return evaluator_.unsupported(type.loc, "a stored layout in a kernel's signature"), false;
     bool unknown = type.kind == PatternKind::Tile || type.kind == PatternKind::Tuple ||
                    type.kind == PatternKind::Other ||
                    (type.kind == PatternKind::State && !is_cache(type));
-    if (unknown) return unsupported(type.loc, "a kernel's parameter of this type"), false;
+    if (unknown) return evaluator_.unsupported(type.loc, "a kernel's parameter of this type"), false;
   }
   std::vector<TypePattern> results = result_patterns();
   if (results.empty() && !regions)
-    return report_without_result(*this, function_), false;
+    return report_without_result(blame(), function_), false;
   for (const TypePattern& type : results) {
     if (!is_operand(type))
-      return unsupported(type.loc, "a kernel's result of this type"), false;
+      return evaluator_.unsupported(type.loc, "a kernel's result of this type"), false;
   }
   if (scan_.context) return true;
   if (!scan_.uses_tiles)
-    return unsupported(function_.loc, "a kernel of whole-tensor operations"), false;
+    return evaluator_.unsupported(function_.loc, "a kernel of whole-tensor operations"), false;
   return report(diag::kernel_without_context, function_.loc, function_.name)
              .help("declare them first: t = tile.context(m=M, n=N)"),
          false;
@@ -142,7 +143,7 @@ bool KernelBuilder::bind_operands() {
     given += operand != nullptr;
     if (!operand) continue;
     ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
-    if (!bind_symbols(*this, parameter.type, argument, parameter.name, bindings_)) return false;
+    if (!bind_symbols(evaluator_, parameter.type, argument, parameter.name, bindings_)) return false;
     if (parameter.type.dtype_symbol.empty() && parameter.type.dtype != operand->dtype) {
       report(diag::dtype_mismatch, request_.loc, argument.what, to_string(operand->dtype),
              to_string(parameter.type.dtype));
@@ -172,7 +173,7 @@ void KernelBuilder::bind_arguments() {
 
 /// Checks the dimensions that are expressions, with the caller's dims for the symbols.
 bool KernelBuilder::check_operands() {
-  Scope* caller = open_scope(function_.scope);
+  Scope* caller = evaluator_.open_scope(function_.scope);
   for (const auto& [name, bound] : bindings_.dims) {
     caller->set(name, Datum::dim(bound.dim), bound.loc);
   }
@@ -184,7 +185,7 @@ bool KernelBuilder::check_operands() {
     Type operand = operand_of(parameter, next);
     if (!operand) continue;
     ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
-    if (!check_expressions(*this, parameter.type, argument, parameter.name, *caller)) return false;
+    if (!check_expressions(evaluator_, parameter.type, argument, parameter.name, *caller)) return false;
   }
   return true;
 }
@@ -199,11 +200,11 @@ bool KernelBuilder::define_sizes(Scope& scope, bool own) {
     if (given != request_.arguments.end()) {
       value = own ? own_argument(given->second) : from_attr(given->second);
     } else if (parameter.default_value) {
-      value = evaluate(*parameter.default_value, *function_.scope);
+      value = evaluator_.evaluate(*parameter.default_value, *function_.scope);
     } else {
       report(diag::missing_argument, request_.loc, parameter.name, function_.name);
     }
-    if (!expect_dim(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
+    if (!evaluator_.expect_dim(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
     scope.set(parameter.name, value, parameter.loc);
   }
   return true;
@@ -218,11 +219,11 @@ bool KernelBuilder::define_dtypes() {
     if (given != request_.arguments.end()) {
       value = from_attr(given->second);
     } else if (parameter.default_value) {
-      value = evaluate(*parameter.default_value, *scope_);
+      value = evaluator_.evaluate(*parameter.default_value, *scope_);
     } else {
       report(diag::missing_argument, request_.loc, parameter.name, function_.name);
     }
-    if (!expect_dtype(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
+    if (!evaluator_.expect_dtype(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
     scope_->set(parameter.name, value, parameter.loc);
   }
   return true;
@@ -231,7 +232,7 @@ bool KernelBuilder::define_dtypes() {
 /// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.
 bool KernelBuilder::define_symbols() {
   has_symbols_ = true;
-  scope_ = open_scope(function_.scope);
+  scope_ = evaluator_.open_scope(function_.scope);
   for (const auto& [name, bound] : bindings_.dims) {
     Dim own = bound.dim->constant() ? bound.dim : dims().symbol(name);
     scope_->set(name, Datum::dim(own), function_.loc);
@@ -245,14 +246,14 @@ bool KernelBuilder::define_symbols() {
   for (size_t i = 0; i < results.size(); ++i) {
     DType dtype = results[i].dtype;
     if (!results[i].dtype_symbol.empty()) {
-      auto value = expect_dtype(lookup(results[i].dtype_symbol, *scope_, results[i].loc),
-                                results[i].loc, "the dtype");
+      auto value = evaluator_.expect_dtype(evaluator_.lookup(results[i].dtype_symbol, *scope_, results[i].loc),
+                                           results[i].loc, "the dtype");
       if (!value) return false;
       dtype = *value;
     }
     stated_dtypes_.push_back(dtype);
     result_dtypes_.push_back(i < request_.results.size() ? request_.results[i] : dtype);
-    auto extents = evaluate_dims(*this, results[i], *scope_);
+    auto extents = evaluate_dims(evaluator_, results[i], *scope_);
     if (!extents) return false;
     result_dims_.push_back(std::move(*extents));
   }
@@ -261,11 +262,11 @@ bool KernelBuilder::define_symbols() {
 
 bool KernelBuilder::check_where() {
   for (const ast::Expr* clause : function_.def->where) {
-    Datum holds = evaluate(*clause, *scope_);
-    if (is_open()) continue;
+    Datum holds = evaluator_.evaluate(*clause, *scope_);
+    if (evaluator_.is_open()) continue;
     if (holds.is_poison()) return false;
     if (!holds.is(DatumKind::Bool) || !holds.as_bool()) {
-      return unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"),
+      return evaluator_.unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"),
              false;
     }
   }
@@ -292,7 +293,7 @@ bool KernelBuilder::create_kernel() {
     if (is_cache(parameter.type)) add_cache(parameter, next);
     Type operand = operand_of(parameter, next);
     if (!operand || !is_read(parameter.type)) continue;
-    auto extents = evaluate_dims(*this, parameter.type, *scope_);
+    auto extents = evaluate_dims(evaluator_, parameter.type, *scope_);
     if (!extents) return kernel_->erase(), false;
     Type type = context().tensor(*extents, operand->dtype);
     parameters_[body->add_arg(type, module_.intern(parameter.name))] = &parameter;
@@ -331,7 +332,7 @@ Datum KernelBuilder::from_attr(Attr attr) {
       return Datum::poison();
     }
     default:
-      return unsupported(request_.loc, "an argument of this kind");
+      return evaluator_.unsupported(request_.loc, "an argument of this kind");
   }
 }
 
@@ -352,7 +353,7 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
       position += cache_operands;
     } else if (is_operand(parameter.type)) {
       bool is_given = operand_of(parameter, next) != nullptr;
-      if (!is_given && is_open()) list.push_back({parameter.name, Datum::poison(), request_.loc});
+      if (!is_given && evaluator_.is_open()) list.push_back({parameter.name, Datum::poison(), request_.loc});
       if (!is_given) continue;
       Value* memory = is_read(parameter.type) ? body->arg(position++) : nullptr;
       for (const Region& region : regions_) {
@@ -372,7 +373,7 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
                identity && identity->text == "identity" &&
                parameter.type.kind == PatternKind::Function) {
       value = Datum::object(std::make_shared<KernelHook>(parameter.name));
-    } else if (is_open()) {
+    } else if (evaluator_.is_open()) {
       value = Datum::poison();
     } else {
       continue;
@@ -389,23 +390,24 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
   return list;
 }
 
-bool KernelBuilder::store_results(const Datum& result) {
+bool KernelBuilder::store_results(const CallFrame& done) {
+  const Datum& result = done.result;
   Loc loc = function_.loc;
   if (!grid_) return report(diag::kernel_without_context, loc, function_.name), false;
   size_t count = returned_;
   if (count == 0 && result.is_none()) return true;
   if (result.is_none()) {
-    report_missing_return(function_, signature_->result ? signature_->result->loc : Loc{});
+    blame().report_missing_return(done, signature_->result ? signature_->result->loc : Loc{});
     return false;
   }
-  if (count == 1 && !result.is_sequence()) return store_result(result, 0);
+  if (count == 1 && !result.is_sequence()) return store_result(result, 0, done.result_loc);
   if (!result.is_sequence() || result.elements().size() != count) {
     report(diag::wrong_result, loc, function_.name, describe(result),
            count == 1 ? "one tile" : fmt::format("{} tiles", count));
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
-    if (!store_result(result.elements()[i], i)) return false;
+    if (!store_result(result.elements()[i], i, done.result_loc)) return false;
   }
   return true;
 }
@@ -420,9 +422,9 @@ Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc
   if (!is_open && given != stated && !widens_to(given, stated)) {
     std::string what = fmt::format("the result of '{}'", function_.name);
     auto builder = report(diag::narrowing, loc, what, to_string(given), to_string(stated));
-    label_dtype(builder, value, loc);
+    blame().label_dtype(builder, value, loc);
     if (signature_->result) builder.label(signature_->result->loc, "the type is written here");
-    help_conversion(builder, returned_ == 1 ? loc : Loc{}, stated, "tile.cast");
+    blame().help_conversion(builder, returned_ == 1 ? loc : Loc{}, stated, "tile.cast");
     return nullptr;
   }
   if (replaces && last && last->is(info(ElementwiseKind::Cast)) && value->type()->dtype != dtype) {
@@ -432,7 +434,7 @@ Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc
   return ops_.convert(value, dtype);
 }
 
-bool KernelBuilder::store_result(const Datum& result, size_t n) {
+bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
   if (result.is_poison()) return false;
   if (!result.is_ir() || !result.as_ir().value->type()->is(TypeKind::Tile)) {
     report(diag::wrong_kind, function_.loc, fmt::format("the result of '{}'", function_.name),
@@ -440,7 +442,7 @@ bool KernelBuilder::store_result(const Datum& result, size_t n) {
     return false;
   }
   ops_.builder().set_loc(result.as_ir().origin);
-  Loc loc = finished().result_loc.known() ? finished().result_loc : result.as_ir().origin;
+  Loc loc = written.known() ? written : result.as_ir().origin;
   std::vector<const KernelAxis*> axes = match_axes(result_patterns()[n].dims, result_dims_[n]);
   std::vector<Dim> part;
   for (size_t i = 0; i < axes.size(); ++i)

@@ -1,6 +1,6 @@
 #pragma once
 // Builds a sched.kernel from the source of a @kernel function, for given operand types. The
-// function's body is run by the Evaluator: what is known at compile time is computed, what is not
+// function's body is run by an Evaluator: what is known at compile time is computed, what is not
 // becomes Schedule ops. Axes and grid come from `tile.context`, extents of tiles from the schedule,
 // which is merged from the target's table, the decorators and the request, in that order.
 //
@@ -25,38 +25,59 @@
 
 namespace tessera::frontend {
 
-class KernelBuilder : public Evaluator {
+class KernelBuilder final : public Lowering {
  public:
   using FunctionTable = std::map<std::string, const Function*, std::less<>>;
   /// `table` may be null; `functions` are those that arguments name.
   KernelBuilder(Session& session, Module& module, const Function& function,
                 const schedule::KernelRequest& request, const ScheduleTable* table,
                 const FunctionTable& functions, Arguments arguments = Arguments::Given);
+  KernelBuilder(const KernelBuilder&) = delete;
 
   /// The kernel; nothing is left in the module when an error was reported.
   Result<schedule::KernelInstance> build();
 
- protected:
-  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) override;
-  Datum matmul(const Datum& a, const Datum& b, Loc loc) override;
-  Datum attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
-  Datum subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
-  Datum refuse_subscript(const Datum& tensor, ast::ExprList indices, Scope& scope, Loc loc);
-  Datum call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
-  Datum call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) override;
-  Datum call_function(const Function& function, std::vector<CallArgument> arguments,
-                      Loc loc) override;
-  Datum param(const ParamDeclaration& declaration, Loc loc) override;
+ private:
+  // What the evaluation asks.
+  std::optional<Datum> elementwise(ElementwiseKind kind, std::span<const Datum> operands,
+                                   const OperatorPlace& at) override;
+  std::optional<Datum> matmul(const Datum& a, const Datum& b, const OperatorPlace& at) override;
+  std::optional<Datum> attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
+  std::optional<Datum> subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
+  std::optional<Datum> call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
+  std::optional<Datum> call_object(const Datum& callee, std::vector<CallArgument>&& arguments, Loc loc) override;
+  std::optional<Datum> call_function(const Function& function, std::vector<CallArgument>&& arguments,
+                                     Loc loc) override;
+  std::optional<Datum> param(const ParamDeclaration& declaration, Loc loc) override;
+  std::optional<Flow> for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
+  std::optional<Flow> branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
+  std::optional<Flow> while_loop(const ast::While&, Scope&) override { return std::nullopt; }
   Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
-  bool may_grow(Loc loc) override;
-  Scope* open_scope(Scope* parent) override;
-  Datum received(const Scope& from, Datum value) override;
-  Flow for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
-  Flow branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
   void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) override;
+  void enter(const Placement&, Loc) override {}
+  void opened(const Scope& scope) override { own_scopes_.insert(&scope); }
+  Datum received(const Scope& from, Datum value) override;
+  Loc declared_at(const Value* value) const override;
+  Dim size_of(const IrValue&) override { return nullptr; }
+  bool is_counted(Dim) const override { return false; }
+  Dim as_written(Dim dim) override { return dim; }
+  Module* built() const override { return nullptr; }
+  bool may_grow(Loc loc) override;
 
- private:
+  Session& session() const { return evaluator_.session(); }
+  Context& context() const { return evaluator_.context(); }
+  DimTable& dims() const { return evaluator_.dims(); }
+  const Blame& blame() const { return evaluator_.blame(); }
+  template <int N, typename... Args>
+  DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) const {
+    return evaluator_.report(kind, loc, args...);
+  }
+
+  // Operators, members and calls of values of the IR (kernel_values.cc).
+  Datum refuse_subscript(const Datum& tensor, ast::ExprList indices, Scope& scope, Loc loc);
+  Datum report_builtin(const Builtin& builtin, Loc loc);
+
   // Signature and parameters (kernel_builder.cc).
   bool check_signature();
   bool bind_operands();
@@ -71,8 +92,8 @@ class KernelBuilder : public Evaluator {
   std::optional<std::vector<CallArgument>> arguments();
   Type operand_of(const SignatureParameter& parameter, size_t& next) const;
   Datum from_attr(Attr attr);
-  bool store_results(const Datum& result);
-  bool store_result(const Datum& result, size_t n);
+  bool store_results(const CallFrame& done);
+  bool store_result(const Datum& result, size_t n, Loc written);
   Value* with_result_dtype(Value* value, DType dtype, size_t n, Loc loc);
   void finish_kernel(schedule::KernelInstance& instance);
 
@@ -217,6 +238,7 @@ class KernelBuilder : public Evaluator {
   /// reported.
   Region* written_region(const Datum& tensor, Loc loc, std::string_view by);
   Value* value_for(const Region& region, const Datum& stored, Loc loc);
+  bool report_swapped(const Datum& stored, const Datum& to, const BoundArguments& arguments);
   Datum store(const BoundArguments& arguments);
   std::optional<Place> stored_place(const IrValue& tensor, Value* value, const BoundArguments& arguments);
   std::vector<const KernelAxis*> unused_axes(const Place& place) const;
@@ -269,6 +291,7 @@ class KernelBuilder : public Evaluator {
   struct Arm;
   Datum branch_condition(const Datum& condition, Loc loc);
   void run_arm(Arm& arm, const ast::If& stmt, size_t first, bool holds, Scope& scope);
+  Flow run_branch(const Datum& condition, const ast::If& stmt, size_t first, Scope& scope);
   Flow run_arms(const ast::If& stmt, size_t first, Scope& scope);
   void join_arms(Op* op, std::vector<Arm>& arms, const ast::If& stmt, Scope& scope);
 
@@ -282,7 +305,6 @@ class KernelBuilder : public Evaluator {
   Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile,
                   size_t drop, const BoundArguments& arguments);
   Datum gather(const BoundArguments& arguments);
-  Loc declared_at(const Value* value) const override;
   void label_axes(DiagnosticEngine::Builder& builder);
   std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);
 
@@ -300,6 +322,7 @@ class KernelBuilder : public Evaluator {
   void close_loop(Op* pipeline, const std::vector<Carried>& names,
                   const std::vector<Carried>& constants, Scope& inner, Scope& scope, Loc loc);
 
+  Evaluator evaluator_;
   const Function& function_;
   const schedule::KernelRequest& request_;
   const ScheduleTable* table_;

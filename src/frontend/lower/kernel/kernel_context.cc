@@ -10,6 +10,7 @@
 #include "ir/numbers/machine.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -49,7 +50,7 @@ Datum KernelBuilder::open_context(const Datum& axes, Loc loc) {
 bool KernelBuilder::declare_axes(const Datum& axes, Loc loc) {
   if (axes.entries().entries.empty()) return infer_axes(loc);
   for (const auto& [name, value] : axes.entries().entries) {
-    Dim extent = expect_dim(value, loc, fmt::format("the extent of axis '{}'", name));
+    Dim extent = evaluator_.expect_dim(value, loc, fmt::format("the extent of axis '{}'", name));
     if (!extent || !add_axis(name, extent, scan_.extent(name), loc)) return false;
   }
   return true;
@@ -89,7 +90,7 @@ bool KernelBuilder::infer_axes(Loc loc) {
   }
   for (const TiedRange& range : scan_.tied_ranges) {
     if (find_axis(range.axis) || !range.shape) continue;
-    auto shape = expect_shape(evaluate(*range.shape, *scope_), range.shape->loc, "the shape");
+    auto shape = evaluator_.expect_shape(evaluator_.evaluate(*range.shape, *scope_), range.shape->loc, "the shape");
     if (!shape) return false;
     if (shape->size() >= 2 && !add_axis(range.axis, (*shape)[shape->size() - 2], nullptr, loc))
       return false;
@@ -198,14 +199,14 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
   if (!check_keywords(decorator, is_tuned)) return false;
   std::optional<size_t> space;
   for (const ast::Argument& argument : decorator.arguments) {
-    Datum value = evaluate(*argument.value, *function_.scope);
+    Datum value = evaluator_.evaluate(*argument.value, *function_.scope);
     if (value.is_poison()) return false;
     if (std::string_view keyword = argument.name.text; is_tuned && !keyword.empty() && keyword != "space") {
       if (!check_tuning(argument, value)) return false;
       continue;
     }
     bool is_space = is_tuned && value.is(DatumKind::Dict);
-    if (is_space) value = make_schedule(*this, value.entries(), argument.loc);
+    if (is_space) value = make_schedule(evaluator_, value.entries(), argument.loc);
     if (value.is_poison()) return false;
     if (!value.is(DatumKind::Schedule)) {
       report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name),
@@ -231,7 +232,10 @@ bool KernelBuilder::check_keywords(const ast::Decorator& decorator, bool is_tune
     if (!std::ranges::count(known, keyword)) {
       auto builder = report(diag::unknown_keyword, argument.loc, callee, keyword);
       bool is_near = builder.suggest(session().sources(), argument.name.loc, keyword, known);
-      if (!is_near && !is_tuned) builder.help("a schedule is given so: @kernel.schedule(Schedule(…))");
+      if (!is_near) {
+        builder.help(is_tuned ? "the choices are lists: @kernel.autotune(space=Schedule(BM=[64, 128], warps=[4, 8]))"
+                              : "a schedule is given so: @kernel.schedule(Schedule(…))");
+      }
       return false;
     }
     auto [earlier, is_new] = given.emplace(keyword, argument.loc);
@@ -330,7 +334,7 @@ bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
 /// that wait for their reader.
 void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
   const Machine* machine = find_machine(request_.machine);
-  if (!machine || is_open() || session().is_builtin(loc)) return;
+  if (!machine || evaluator_.is_open() || session().is_builtin(loc)) return;
   for (const std::string& part : schedule::unread_parts(key, value, *machine)) {
     std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, machine->name);
     if (!session().say_once(std::move(what))) continue;
@@ -434,10 +438,9 @@ void KernelBuilder::create_grid() {
   std::vector<Attr> all, grid_names;
   std::vector<NamedAttr> block, schedule;
   for (const KernelAxis& axis : axes_) {
-    all.push_back(context().dict({{"name", context().string(axis.name)},
-                                  {"extent", context().dim(axis.extent)},
-                                  {"block", context().dim(axis.tile)},
-                                  {"grid", context().boolean(axis.grid)}}));
+    using entry::Axis;
+    all.push_back(entry::make_dict(context(), {Axis::name(context(), axis.name), Axis::extent(context(), axis.extent),
+                                               Axis::block(context(), axis.tile), Axis::grid(context(), axis.grid)}));
     if (axis.grid) grid_names.push_back(context().string(axis.name));
     if (axis.blocked) block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
   }

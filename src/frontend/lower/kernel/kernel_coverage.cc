@@ -78,7 +78,7 @@ std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart
 }
 
 void KernelBuilder::warn_of_parts() {
-  if (is_open() || session().is_builtin(function_.loc)) return;
+  if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
   std::vector<TakenPart> all = taken_parts();
   for (const TakenPart& taken : all) {
     std::optional<OnePart> part = one_part_of(taken, all);

@@ -106,7 +106,7 @@ std::string name_of(Op* op) {
   if (op->is(info(OpKind::Reduce))) return "tile." + std::string(op->attr(attr::Reduce::kind));
   if (op->is(info(OpKind::Scatter)))
     return op->attr(attr::Scatter::add) ? "tile.atomic_add" : "tile.scatter";
-  return op->is(info(OpKind::Scan)) ? "tile.scan" : "tile.dot";
+  return "tile" + std::string(op->name().substr(op->name().find('.')));
 }
 
 }  // namespace
@@ -162,7 +162,7 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
 std::vector<Op*> KernelBuilder::combining_ops() const {
   std::vector<Op*> combining;
   walk(kernel_, [&](Op* op) {
-    bool combines = op->is(info(OpKind::Reduce)) || op->is(info(OpKind::Scan)) || op->is(info(OpKind::Dot));
+    bool combines = common::is_along_axis(op) || op->is(info(OpKind::Dot));
     if (combines || op->is(info(OpKind::Scatter))) combining.push_back(op);
   });
   return combining;

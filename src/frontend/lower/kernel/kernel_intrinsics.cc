@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/fixes/foreign.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/values/dims.h"
 #include "frontend/values/tile_builtins.h"
@@ -15,9 +16,25 @@ using schedule::OpKind;
 
 namespace {
 
+/// The first two arguments as operands.
+OperatorPlace operands_of(const BoundArguments& arguments) {
+  OperatorPlace at(arguments.call);
+  at.left.loc = arguments.locs[0];
+  at.right.loc = arguments.locs[1];
+  return at;
+}
+
 constexpr int64_t max_tile_elements = int64_t(1) << 31;
 
 }  // namespace
+
+/// A function of whole tensors.
+Datum KernelBuilder::report_builtin(const Builtin& builtin, Loc loc) {
+  std::string_view help = help_for_tile(builtin.name);
+  report(diag::unsupported_construct, loc, fmt::format("'{}' in a kernel", builtin.name))
+      .help(help.empty() ? "it works on whole tensors: call it before or after the kernel" : std::string(help));
+  return Datum::poison();
+}
 
 bool KernelBuilder::has_context(std::string_view what, Loc loc) {
   if (grid_) return true;
@@ -47,8 +64,8 @@ bool KernelBuilder::check_extents(const std::vector<Dim>& extents, Loc loc) {
   return true;
 }
 
-Datum KernelBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments,
-                                  Loc loc) {
+std::optional<Datum> KernelBuilder::call_builtin(const Builtin& builtin, const BoundArguments& arguments,
+                                                 Loc loc) {
   if (builtin.table != tile_table) return call_common(builtin, arguments, loc);
   auto id = TileBuiltin(builtin.id);
   if (id == TileBuiltin::Context) return open_context(arguments[0], loc);
@@ -57,7 +74,7 @@ Datum KernelBuilder::call_builtin(const Builtin& builtin, const BoundArguments& 
 }
 
 std::optional<bool> KernelBuilder::keepdims(const BoundArguments& arguments, size_t at) {
-  return expect_bool(arguments[at], arguments.locs[at], "keepdims");
+  return evaluator_.expect_bool(arguments[at], arguments.locs[at], "keepdims");
 }
 
 Datum KernelBuilder::reduce(std::string_view kind, const BoundArguments& arguments, size_t axis,
@@ -93,7 +110,7 @@ Datum KernelBuilder::scan(const BoundArguments& arguments) {
   bool flags[3];
   const char* names[] = {"exclusive", "reverse", "total"};
   for (size_t i = 0; i < 3; ++i) {
-    auto flag = expect_bool(arguments[Exclusive + i], arguments.locs[Exclusive + i], names[i]);
+    auto flag = evaluator_.expect_bool(arguments[Exclusive + i], arguments.locs[Exclusive + i], names[i]);
     if (!flag) return Datum::poison();
     flags[i] = *flag;
   }
@@ -106,7 +123,7 @@ Datum KernelBuilder::scan(const BoundArguments& arguments) {
 }
 
 Datum KernelBuilder::cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc) {
-  auto wanted = expect_dtype(dtype, dtype_loc, "the dtype of 'cast'");
+  auto wanted = evaluator_.expect_dtype(dtype, dtype_loc, "the dtype of 'cast'");
   return wanted ? ops_.cast(value, *wanted, loc) : Datum::poison();
 }
 
@@ -157,18 +174,24 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
     case TileBuiltin::SoftmaxAccumulate:
       return softmax_accumulate(arguments);
     case TileBuiltin::Dot:
-      return ops_.dot(arguments[0], arguments[1], arguments[2], loc);
+      return ops_.dot(arguments[0], arguments[1], arguments[2], operands_of(arguments));
     case TileBuiltin::Cast:
       return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
     case TileBuiltin::Transpose:
       return ops_.transpose(arguments[0], arguments[1].elements(), loc);
     case TileBuiltin::Broadcast: {
-      auto shape = expect_shape(arguments[1], arguments.locs[1], "the shape of 'broadcast'");
+      auto shape = evaluator_.expect_shape(arguments[1], arguments.locs[1], "the shape of 'broadcast'");
       bool fits = shape && check_extents(*shape, arguments.locs[1]);
       return fits ? made(ops_.broadcast(arguments[0], *shape, loc), axes_of(arguments[1])) : Datum::poison();
     }
     case TileBuiltin::Scan:
       return scan(arguments);
+    case TileBuiltin::Sort: {
+      auto descending = evaluator_.expect_bool(arguments[2], arguments.locs[2], "descending");
+      if (!descending) return Datum::poison();
+      return ops_.along_axis(OpKind::Sort, arguments[0], arguments[1],
+                             {schedule::attr::Sort::descending(*descending ? context().boolean(true) : nullptr)}, loc);
+    }
     case TileBuiltin::Uniform:
       return random_uniform(arguments);
     case TileBuiltin::Sum:
@@ -182,14 +205,18 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
     case TileBuiltin::Mean:
       return reduce("mean", arguments, 1, loc);
     default:
-      return unsupported(loc, fmt::format("'tile.{}'", builtin.name));
+      return evaluator_.unsupported(loc, fmt::format("'tile.{}'", builtin.name));
   }
 }
 
-/// Functions that are not of `tile`: those that act on a tile as on a tensor.
+/// Functions that are not of `tile`: those that act on a tile as on a tensor, by their rows.
 Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
   if (!has_context(builtin.name, loc)) return Datum::poison();
-  switch (BuiltinId(builtin.id)) {
+  auto id = BuiltinId(builtin.id);
+  bool is_extreme = id == BuiltinId::ReduceMax || id == BuiltinId::ReduceMin;
+  bool is_of_numbers = is_extreme && !arguments[1].elements().empty();
+  if (!builtin.on_tiles || is_of_numbers) return report_builtin(builtin, loc);
+  switch (id) {
     case BuiltinId::Cast:
       return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
     case BuiltinId::Sum:
@@ -199,11 +226,9 @@ Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& a
     case BuiltinId::Mean:
       return reduce("mean", arguments, 1, loc);
     case BuiltinId::ReduceMax:
-    case BuiltinId::ReduceMin: {
-      if (!arguments[1].elements().empty()) break;
-      return reduce(BuiltinId(builtin.id) == BuiltinId::ReduceMax ? "max" : "min", arguments, 2,
-                    loc);
-    }
+      return reduce("max", arguments, 2, loc);
+    case BuiltinId::ReduceMin:
+      return reduce("min", arguments, 2, loc);
     case BuiltinId::DropoutInKernel:
       return dropout(arguments);
     case BuiltinId::Print:
@@ -219,17 +244,16 @@ Datum KernelBuilder::call_common(const Builtin& builtin, const BoundArguments& a
     case BuiltinId::Full:
       return full(arguments, arguments[1], arguments[2]);
     default:
-      break;
+      TSR_UNREACHABLE("a function acts on tiles by its row, and has no code for them");
   }
-  return unsupported(loc, fmt::format("'{}' in a kernel", builtin.name));
 }
 
 Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, const Datum& dtype) {
-  auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape");
+  auto shape = evaluator_.expect_shape(arguments[0], arguments.locs[0], "the shape");
   if (!shape || !check_extents(*shape, arguments.locs[0])) return Datum::poison();
   DType wanted = value.is_ir() ? value.as_ir().value->type()->dtype : DType::F32;
   if (!dtype.is_none()) {
-    auto given = expect_dtype(dtype, arguments.locs.back(), "the dtype");
+    auto given = evaluator_.expect_dtype(dtype, arguments.locs.back(), "the dtype");
     if (!given) return Datum::poison();
     wanted = *given;
   }
@@ -237,7 +261,7 @@ Datum KernelBuilder::full(const BoundArguments& arguments, const Datum& value, c
 }
 
 Datum KernelBuilder::arange(const BoundArguments& arguments) {
-  Dim extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'arange'");
+  Dim extent = evaluator_.expect_dim(arguments[0], arguments.locs[0], "the extent of 'arange'");
   if (!extent) return Datum::poison();
   if (extent->is_constant(0)) {
     report(diag::tile_extent, arguments.locs[0], extent->text)

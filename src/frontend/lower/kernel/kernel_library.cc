@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "frontend/evaluate/captures.h"
+#include "frontend/lower/kernel/captures.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/values/embedded.h"
 #include "ir/numbers/machine.h"

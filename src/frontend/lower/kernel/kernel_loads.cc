@@ -36,8 +36,8 @@ Datum KernelBuilder::load(const BoundArguments& arguments) {
   }
   for (size_t hint : {Vector, Ahead}) {
     if (arguments[hint].is_none()) continue;
-    auto value = expect_int(arguments[hint], arguments.locs[hint],
-                            hint == Vector ? "'vector'" : "'prefetch'");
+    auto value = evaluator_.expect_int(arguments[hint], arguments.locs[hint],
+                                       hint == Vector ? "'vector'" : "'prefetch'");
     if (!value) return Datum::poison();
     if (!add_hint(hint == Vector ? "vector" : "prefetch", *value, arguments.locs[hint]))
       return Datum::poison();
@@ -133,7 +133,7 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
     report(diag::missing_argument, arguments.call, "shape", "tile.load");
     return Datum::poison();
   }
-  auto shape = expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.load'");
+  auto shape = evaluator_.expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.load'");
   if (!shape) return Datum::poison();
   if (written.size() != extents.size() || shape->size() > extents.size()) {
     report(diag::tile_load_index, arguments.call, subject(tensor), extents.size(), written.size(), shape->size())
@@ -199,7 +199,7 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
   if (!check_extents(tile, arguments.call)) return Datum::poison();
   std::vector<OpAttr> attributes;
   const Datum& fill = arguments[Fill];
-  auto number = expect_number(fill, arguments.locs[Fill], "the fill of 'tile.load'");
+  auto number = evaluator_.expect_number(fill, arguments.locs[Fill], "the fill of 'tile.load'");
   if (!number) return Datum::poison();
   if (!is_float(type->dtype) && !fill.is(DatumKind::Int)) {
     report(diag::number_not_of_dtype, arguments.locs[Fill], to_text(fill), to_string(type->dtype));
@@ -247,7 +247,7 @@ Datum KernelBuilder::gather(const BoundArguments& arguments) {
     std::tie(column, extent) = *part;
   } else {
     column = ops_.index(arguments[2], arguments.locs[2], "the column of 'tile.gather'");
-    extent = column ? expect_dim(arguments[3], arguments.locs[3], "the extent of 'tile.gather'")
+    extent = column ? evaluator_.expect_dim(arguments[3], arguments.locs[3], "the extent of 'tile.gather'")
                     : nullptr;
     if (extent) warn_of_elements(arguments[2], extent, "tile.gather");
   }

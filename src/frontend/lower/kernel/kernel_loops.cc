@@ -20,20 +20,20 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
   Dim extent = nullptr;
   bool of_cache = false;
   if (of_shape) {
-    auto shape = expect_shape(arguments[0], arguments.locs[0], "the shape of 'range_n'");
+    auto shape = evaluator_.expect_shape(arguments[0], arguments.locs[0], "the shape of 'range_n'");
     if (!shape) return Datum::poison();
     if (shape->size() < 2)
       return report(diag::rank_mismatch, arguments.locs[0], "the shape of 'range_n'", shape->size(),
                     2),
              Datum::poison();
     extent = (*shape)[shape->size() - 2];
-    auto ahead = expect_int(arguments[2], arguments.locs[2], "'prefetch'");
+    auto ahead = evaluator_.expect_int(arguments[2], arguments.locs[2], "'prefetch'");
     if (!ahead || (*ahead != 0 && !add_hint("stages", *ahead, arguments.locs[2]))) return Datum::poison();
     of_cache = is_cache_shape(*shape);
   } else {
-    extent = expect_dim(arguments[0], arguments.locs[0], "the extent of 'range'");
+    extent = evaluator_.expect_dim(arguments[0], arguments.locs[0], "the extent of 'range'");
   }
-  Dim step = extent ? expect_dim(arguments[1], arguments.locs[1], "the step of 'range'") : nullptr;
+  Dim step = extent ? evaluator_.expect_dim(arguments[1], arguments.locs[1], "the step of 'range'") : nullptr;
   if (!step) return Datum::poison();
   auto constant = step->constant();
   if (constant ? *constant < 1 && step != extent : step != extent) {
@@ -120,16 +120,17 @@ Value* KernelBuilder::carried_out(const Carried& name, const Datum& now, Loc loc
   const Value* before = same_shape ? name.before.as_ir().value : nullptr;
   std::optional<DType> better = same_shape ? std::optional(value->type()->dtype) : std::nullopt;
   std::string left = value ? type_text(value->type()) : describe(now);
-  auto builder = report_dtype(diag::loop_carried_type, loc, before, better, "an iteration leaves it here", name.name,
-                              type_text(type), left);
-  if (!chosen_dtype(before).known()) builder.label(name.before.as_ir().origin, "the value that enters is made here");
+  auto builder = blame().report_dtype(diag::loop_carried_type, loc, before, better, "an iteration leaves it here",
+                                      name.name, type_text(type), left);
+  bool is_chosen = blame().chosen_dtype(before).known();
+  if (!is_chosen) builder.label(name.before.as_ir().origin, "the value that enters is made here");
   return nullptr;
 }
 
-Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
+std::optional<Flow> KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope& scope) {
   const auto* range = iterable.object_as<TileRange>();
   const auto* target = ast::as<ast::Name>(loop.target);
-  if (!range || !target) return Evaluator::for_each(iterable, loop, scope);
+  if (!range || !target) return std::nullopt;
   std::vector<Carried> names = carried_names(loop, scope);
   std::vector<Carried> constants;
   std::vector<Value*> inits;
@@ -145,10 +146,10 @@ Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope&
   Block* body = pipeline->region()->add_block();
   Value* index = body->add_arg(context().scalar(DType::I64), module_.intern(target->text));
   if (const KernelAxis* axis = axis_of_range(*range)) loop_axes_[index] = axis;
-  Scope* inner = open_scope(&scope);
+  Scope* inner = evaluator_.open_scope(&scope);
   loop_scopes_.insert(inner);
   Datum counter = ops_.handle(index, target->loc);
-  observe(target->text, target->loc, counter);
+  evaluator_.observe(target->text, target->loc, counter);
   inner->set(target->text, std::move(counter), target->loc);
   for (const Carried& name : names) {
     Value* argument = body->add_arg(name.before.as_ir().value->type(), module_.intern(name.name));
@@ -156,7 +157,7 @@ Flow KernelBuilder::for_each(const Datum& iterable, const ast::For& loop, Scope&
   }
   ops_.builder().set_end(body);
   Value* around = std::exchange(cache_index_, range->of_cache ? index : cache_index_);
-  if (execute(loop.body, *inner) == Flow::Return) report(diag::return_in_loop, loop.loc);
+  if (evaluator_.execute(loop.body, *inner) == Flow::Return) report(diag::return_in_loop, loop.loc);
   cache_index_ = around;
   close_loop(pipeline, names, constants, *inner, scope, loop.loc);
   ops_.builder().set_end(outside);
@@ -197,8 +198,12 @@ void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names,
     // A size of the signature may lend its name to a tile of the loop.
     if (signature_->declares_dim(name.name)) continue;
     if (!binding->value.is_ir() && equal(binding->value, name.before)) continue;
-    report(diag::loop_carried_constant, binding->loc, name.name)
-        .help("start with a tile: tile.full(shape, value, dtype)");
+    auto builder = report(diag::loop_carried_constant, binding->loc, name.name);
+    bool holds_values = binding->value.is_sequence() || binding->value.is(DatumKind::Dict);
+    builder.help(holds_values ? "a run-time loop carries tiles alone: keep one that accumulates, or let a number "
+                                "unroll the loop: for k in range(4)"
+                              : "start with a tile: tile.full(shape, value, dtype)");
+    scope.set(name.name, Datum::poison(), binding->loc);
   }
   std::vector<Value*> yields;
   for (size_t i = 0; i < names.size(); ++i) {

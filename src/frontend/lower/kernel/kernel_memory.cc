@@ -22,8 +22,8 @@ bool KernelBuilder::is_memory(const Datum& datum) const {
 
 Datum KernelBuilder::alloc(const BoundArguments& arguments) {
   enum Argument : size_t { Shape, Dtype, Space };
-  auto shape = expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.alloc'");
-  auto dtype = expect_dtype(arguments[Dtype], arguments.locs[Dtype], "the dtype of 'tile.alloc'");
+  auto shape = evaluator_.expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.alloc'");
+  auto dtype = evaluator_.expect_dtype(arguments[Dtype], arguments.locs[Dtype], "the dtype of 'tile.alloc'");
   if (!shape || !dtype) return Datum::poison();
   std::string space = arguments[Space].is(DatumKind::String) ? arguments[Space].as_string() : "";
   if (space != "shared" && space != "register") {
@@ -41,11 +41,11 @@ Datum KernelBuilder::alloc(const BoundArguments& arguments) {
     return Datum::poison();
   }
   if (shape->empty() || shape->size() > 3) {
-    return unsupported(arguments.locs[Shape], "shared memory of other than 1 to 3 axes");
+    return evaluator_.unsupported(arguments.locs[Shape], "shared memory of other than 1 to 3 axes");
   }
-  if (*dtype == DType::Bool) return unsupported(arguments.locs[Dtype], "shared memory of bool");
+  if (*dtype == DType::Bool) return evaluator_.unsupported(arguments.locs[Dtype], "shared memory of bool");
   if (ops_.builder().block() != grid_->region()->front()) {
-    return unsupported(arguments.call, "'tile.alloc' in a loop or a branch");
+    return evaluator_.unsupported(arguments.call, "'tile.alloc' in a loop or a branch");
   }
   ops_.builder().set_loc(arguments.call);
   Type type = context().contiguous_view(*shape, *dtype, MemorySpace::Shared);
@@ -59,7 +59,7 @@ Datum KernelBuilder::slot(const Datum& memory, ast::ExprList indices, Scope& sco
     report(diag::memory_subscript, loc, type->rank(), indices.size());
     return Datum::poison();
   }
-  Datum given = evaluate(*indices[0], scope);
+  Datum given = evaluator_.evaluate(*indices[0], scope);
   if (given.is_poison()) return given;
   Value* index = ops_.index(given, indices[0]->loc, "the index of the memory");
   if (!index) return Datum::poison();
@@ -113,9 +113,9 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
   if (!check_load(from.as_ir().value, arguments.call)) return Datum::poison();
   Type source = from.as_ir().value->type(), target = to.as_ir().value->type();
   if (source->dtype != target->dtype) {
-    report_dtype(diag::wrong_kind, arguments.call, to.as_ir().value, source->dtype, "it is filled here",
-                 "the memory that is filled", std::string(to_string(target->dtype)),
-                 std::string(to_string(source->dtype)));
+    blame().report_dtype(diag::wrong_kind, arguments.call, to.as_ir().value, source->dtype, "it is filled here",
+                         "the memory that is filled", std::string(to_string(target->dtype)),
+                         std::string(to_string(source->dtype)));
     return Datum::poison();
   }
   std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()
@@ -138,7 +138,7 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
 }
 
 Datum KernelBuilder::wait(const BoundArguments& arguments) {
-  auto pending = expect_int(arguments[0], arguments.locs[0], "the number of copies in flight");
+  auto pending = evaluator_.expect_int(arguments[0], arguments.locs[0], "the number of copies in flight");
   if (!pending) return Datum::poison();
   if (*pending < 0 || *pending > 7) {
     report(diag::wrong_kind, arguments.locs[0], "the number of copies in flight", fmt::format("{}", *pending),

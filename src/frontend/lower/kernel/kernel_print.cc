@@ -13,6 +13,7 @@
 #include "frontend/values/dims.h"
 #include "ir/core/place.h"
 #include "ir/schedule/ops.h"
+#include "ir/text/entries.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -163,7 +164,7 @@ Datum KernelBuilder::print(const BoundArguments& arguments) {
         .help("the label comes first: print(\"x\", x)");
     return Datum::poison();
   }
-  auto first = expect_int(arguments[First], arguments.locs[First], "how much 'print' shows along each axis");
+  auto first = evaluator_.expect_int(arguments[First], arguments.locs[First], "how much 'print' shows along each axis");
   if (!first) return Datum::poison();
   if (*first < 1 || *first > most_first) {
     report(diag::wrong_kind, arguments.locs[First], "how much 'print' shows along each axis", fmt::format("{}", *first),
@@ -191,7 +192,7 @@ Datum KernelBuilder::print(const BoundArguments& arguments) {
     return Datum::none();
   }
   if (prints_.size() + tiles.size() > most_prints) {
-    return unsupported(arguments.call, fmt::format("more than {} values that a kernel prints", most_prints));
+    return evaluator_.unsupported(arguments.call, fmt::format("more than {} values that a kernel prints", most_prints));
   }
   for (Value* tile : tiles) add_print(label.as_string(), tile, *first, arguments.call);
   return Datum::none();
@@ -220,11 +221,11 @@ void KernelBuilder::describe_prints(schedule::KernelInstance& instance,
   for (const Print& print : prints_) {
     int64_t number = int64_t(instance.prints.size());
     int64_t loop = print.loop ? loops.try_emplace(print.loop, number).first->second : number;
-    Attr item = context().dict({{"label", context().string(print.label)},
-                                {"source", context().string(print.source)},
-                                {"extents", sizes(print.extents)},
-                                {"trip_counts", sizes(print.trip_counts)},
-                                {"loop", context().integer(loop)}});
+    using entry::PrintItem;
+    Attr item = entry::make_dict(
+        context(), {PrintItem::label(context(), print.label), PrintItem::source(context(), print.source),
+                    PrintItem::extents(sizes(print.extents)), PrintItem::trip_counts(sizes(print.trip_counts)),
+                    PrintItem::loop(context(), loop)});
     instance.prints.push_back({item, output(print.values), output(print.shown)});
   }
   std::vector<Dim> grid;

@@ -143,7 +143,8 @@ Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights
   auto is_shared = [](const Coordinate& c) { return c.dim < 0 && !c.axis->tile->is_constant(1); };
   if (weights) std::erase_if(coordinates, is_shared);
   if (std::any_of(coordinates.begin(), coordinates.end(), is_shared)) {
-    return unsupported(loc, "dropout of a tile that lacks an axis along which a program has several elements"), nullptr;
+    evaluator_.unsupported(loc, "dropout of a tile that lacks an axis along which a program has several elements");
+    return nullptr;
   }
   Builder& builder = ops_.builder();
   builder.set_loc(loc);
@@ -170,7 +171,7 @@ Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights
 
 Datum KernelBuilder::random_uniform(const BoundArguments& arguments) {
   enum Argument : size_t { Seed, Index, Stream };
-  auto stream = expect_int(arguments[Stream], arguments.locs[Stream], "the stream");
+  auto stream = evaluator_.expect_int(arguments[Stream], arguments.locs[Stream], "the stream");
   if (!stream) return Datum::poison();
   if (!is_integer_ir(arguments[Index], TypeKind::Tile)) {
     report(diag::wrong_kind, arguments.locs[Index], "the index of 'tile.uniform'", describe(arguments[Index]),
@@ -201,7 +202,7 @@ Datum KernelBuilder::load_seed_of_call(Loc loc) {
 /// was reported.
 Datum KernelBuilder::undropped(const BoundArguments& arguments, double p, const std::vector<Dim>& dims, bool weights) {
   enum Argument : size_t { Tile, Probability, Seed, Index, Stream };
-  auto stream = expect_int(arguments[Stream], arguments.locs[Stream], "the stream");
+  auto stream = evaluator_.expect_int(arguments[Stream], arguments.locs[Stream], "the stream");
   if (!stream) return Datum::poison();
   bool by_call = arguments[Seed].is_none();
   Datum given = by_call ? load_seed_of_call(arguments.call) : arguments[Seed];
@@ -235,7 +236,7 @@ Datum KernelBuilder::dropout(const BoundArguments& arguments) {
     report(diag::wrong_kind, arguments.locs[Tile], "the value of 'dropout_in_kernel'", describe(x), "a tile");
     return Datum::poison();
   }
-  auto p = expect_number(arguments[Probability], arguments.locs[Probability], "the probability");
+  auto p = evaluator_.expect_number(arguments[Probability], arguments.locs[Probability], "the probability");
   if (!p) return Datum::poison();
   if (!(*p >= 0 && *p < 1)) {
     report(diag::wrong_kind, arguments.locs[Probability], "the probability", fmt::format("{}", *p),

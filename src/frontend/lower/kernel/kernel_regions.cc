@@ -64,7 +64,7 @@ bool KernelBuilder::check_privileges(const TypePattern& type) {
     return false;
   }
   if (type.kind == PatternKind::Tensor || type.privileges.empty()) return true;
-  return unsupported(type.loc, "a Region of something else than a Tensor"), false;
+  return evaluator_.unsupported(type.loc, "a Region of something else than a Tensor"), false;
 }
 
 /// The results that regions add: their types, after those that the source returns.
@@ -76,7 +76,7 @@ bool KernelBuilder::declare_regions() {
     if (is_cache(parameter->type)) next += cache_operands;
     Type type = operand_of(*parameter, next);
     if (!type || !is_region(parameter->type)) continue;
-    auto extents = evaluate_dims(*this, parameter->type, *scope_);
+    auto extents = evaluate_dims(evaluator_, parameter->type, *scope_);
     if (!extents) return false;
     regions_.push_back({parameter, operand});
     result_dims_.push_back(std::move(*extents));
@@ -203,16 +203,27 @@ Value* KernelBuilder::value_for(const Region& region, const Datum& stored, Loc l
   if (value->type()->dtype != dtype && !widens_to(value->type()->dtype, dtype)) {
     auto builder = report(diag::narrowing, loc, fmt::format("the value stored in {}", quoted(*region.parameter)),
                           to_string(value->type()->dtype), to_string(dtype));
-    help_conversion(builder, loc, dtype, "tile.cast");
+    blame().help_conversion(builder, loc, dtype, "tile.cast");
     return nullptr;
   }
   return ops_.convert(value, dtype);
+}
+
+/// A tensor that stands where the value belongs, and the reverse.
+bool KernelBuilder::report_swapped(const Datum& stored, const Datum& to, const BoundArguments& arguments) {
+  bool is_swapped = stored.is_ir() && to.is_ir() && stored.as_ir().value->type()->is(TypeKind::Tensor) &&
+                    to.as_ir().value->type()->is(TypeKind::Tile);
+  if (!is_swapped) return false;
+  auto builder = report(diag::wrong_kind, arguments.locs[0], "the value of 'tile.store'", describe(stored), "a tile");
+  blame().help_exchange(builder, "the value stands before the destination", arguments.locs[0], arguments.locs[1]);
+  return true;
 }
 
 Datum KernelBuilder::store(const BoundArguments& arguments) {
   enum Argument : size_t { Stored, Tensor, Index };
   const Datum& to = arguments[Tensor];
   if (is_memory(to) && arguments[Index].is_none()) return store_memory(to, arguments[Stored], arguments);
+  if (report_swapped(arguments[Stored], to, arguments)) return Datum::poison();
   Region* region = written_region(to, arguments.locs[Tensor], "tile.store");
   Value* value = region ? value_for(*region, arguments[Stored], arguments.locs[Stored]) : nullptr;
   if (!value) return Datum::poison();
@@ -252,7 +263,7 @@ bool KernelBuilder::store_tile(Region& region, Value* value, const Place& place,
         .help("index it by that axis's tile, or add up: Region[reduce_sum]");
     return false;
   }
-  if (region.stored.known()) return unsupported(loc, "a region that is stored twice"), false;
+  if (region.stored.known()) return evaluator_.unsupported(loc, "a region that is stored twice"), false;
   region.keeps = !covers(region, place);
   std::vector<Value*> index;
   for (const auto& [at, extent] : place) index.push_back(at);
@@ -265,7 +276,8 @@ bool KernelBuilder::store_tile(Region& region, Value* value, const Place& place,
 bool KernelBuilder::add_part(Region& region, Value* value, const Place& place, Loc loc) {
   bool once = !region.stored.known() && ops_.builder().block() == grid_->region()->front();
   if (!once || !covers(region, place)) {
-    return unsupported(loc, "a sum in a region that is not stored once, whole, outside of loops and branches"), false;
+    evaluator_.unsupported(loc, "a sum in a region that is not stored once, whole, outside of loops and branches");
+    return false;
   }
   std::vector<const KernelAxis*> shared = unused_axes(place);
   std::vector<Dim> tile, memory;
@@ -290,7 +302,7 @@ bool KernelBuilder::add_part(Region& region, Value* value, const Place& place, L
 bool KernelBuilder::check_regions() {
   for (const Region& region : regions_) {
     if (region.stored.known()) continue;
-    return unsupported(region.parameter->loc, "a region that is never stored"), false;
+    return evaluator_.unsupported(region.parameter->loc, "a region that is never stored"), false;
   }
   return true;
 }

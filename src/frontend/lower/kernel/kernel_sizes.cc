@@ -23,16 +23,12 @@ std::string subject_of(const IrValue& value) {
 
 }  // namespace
 
-Scope* KernelBuilder::open_scope(Scope* parent) {
-  Scope* scope = Evaluator::open_scope(parent);
-  if (!defines_constant()) own_scopes_.insert(scope);
-  return scope;
-}
-
 Datum KernelBuilder::received(const Scope& from, Datum value) {
-  bool is_own = !has_symbols_ || defines_constant() || own_scopes_.count(&from) != 0;
+  bool is_own = !has_symbols_ || own_scopes_.count(&from) != 0;
   if (is_own) return value;
-  if (!value.is_ir()) return may_make(value.measure().parts, request_.loc) ? captured(value) : Datum::poison();
+  if (!value.is_ir()) {
+    return evaluator_.may_make(value.measure().parts, request_.loc) ? captured(value) : Datum::poison();
+  }
   const IrValue& tensor = value.as_ir();
   report(diag::unsupported_construct, request_.loc, fmt::format("a kernel that reads {} from around it",
                                                                 subject_of(tensor)))

@@ -26,6 +26,7 @@
 #include <numbers>
 
 #include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/values/tile_builtins.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
 
@@ -192,17 +193,26 @@ Datum KernelBuilder::divisor(const Datum& by, Loc loc) {
   return apply_kind(Kind::Select, {none, Datum::number(1), by}, loc);
 }
 
+namespace {
+
+bool is_mask(const Datum& callee) {
+  if (!callee.is(DatumKind::Builtin)) return false;
+  const Builtin& builtin = callee.as_builtin();
+  return builtin.table == tile_table && TileBuiltin(builtin.id) == TileBuiltin::MaskCausal;
+}
+
+}  // namespace
+
 /// A call of `tile.mask_causal(s, …)` as a statement gives s its new value.
 void KernelBuilder::expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) {
   const auto* call = ast::as<ast::Call>(&expr);
-  const auto* callee = call ? ast::as<ast::Attribute>(call->callee) : nullptr;
-  bool masks = callee && callee->name.text == "mask_causal" && value.is_ir() && !call->arguments.empty();
-  if (!masks) return Evaluator::expression_statement(expr, value, scope);
+  bool has_target = call && value.is_ir() && !call->arguments.empty();
+  if (!has_target || !is_mask(evaluator_.evaluate(*call->callee, scope))) return;
   const ast::Expr* target = call->arguments[0].value;
   for (const ast::Argument& argument : call->arguments) {
     if (argument.name.text == "s") target = argument.value;
   }
-  assign(*target, value, scope);
+  evaluator_.assign(*target, value, scope);
 }
 
 }  // namespace tessera::frontend

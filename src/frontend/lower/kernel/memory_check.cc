@@ -72,7 +72,7 @@ class Run {
   bool saw_contents() const { return saw_contents_; }
 
  private:
-  bool stopped() const { return order_.fault() || steps_ >= most_steps; }
+  bool stopped() const { return order_.is_over() || steps_ >= most_steps; }
 
   /// The number of blocks that a symbol stands for.
   int64_t blocks_of(std::string_view symbol) const {
@@ -142,19 +142,20 @@ class Run {
     switch (schedule::kind_of(op)) {
       case OpKind::Pipeline: return loop(op);
       case OpKind::If: return branch(op);
-      case OpKind::Load:
-        if (is_memory(op->in(in::Load::memory))) order_.read(op, place_of(op->in(in::Load::memory)));
-        return compute(op);
-      case OpKind::Store:
-        if (is_memory(op->in(in::Store::memory))) order_.write(op, place_of(op->in(in::Store::memory)), false);
-        return;
       case OpKind::CopyAsync: return order_.write(op, place_of(op->in(in::CopyAsync::to)), true);
       case OpKind::CopyWait: return order_.wait(op->attr(attr::CopyWait::pending));
       case OpKind::Barrier: return order_.barrier();
       case OpKind::Alloc:
       case OpKind::Slot: return;
-      default: return compute(op);
+      default: break;
     }
+    for (Value* memory : op->ins(ValueClass::ReadMemory)) {
+      if (is_memory(memory)) order_.read(op, place_of(memory));
+    }
+    for (Value* memory : op->ins(ValueClass::WrittenMemory)) {
+      if (is_memory(memory)) order_.write(op, place_of(memory), false);
+    }
+    compute(op);
   }
 
   void compute(Op* op) {
@@ -184,8 +185,10 @@ class Run {
       case OpKind::Broadcast:
       case OpKind::Reshape:
       case OpKind::Transpose:
+      case OpKind::Within:
+      case OpKind::Sort:
       case OpKind::Hook: return at(op->operand(0));
-      default: break;
+      default: break;  // any number: it depends on contents
     }
     ElementwiseKind kind = op->info().elementwise;
     if (kind == ElementwiseKind::None) return drawn(key_of(op), to);

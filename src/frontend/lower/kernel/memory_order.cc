@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "ir/schedule/ops.h"
 
@@ -11,6 +12,11 @@ namespace tessera::frontend {
 namespace {
 
 constexpr std::string_view barrier_help = "let all threads reach this place first: tile.barrier()";
+
+std::string wait_help(std::ptrdiff_t pending) {
+  std::string wait = pending == 0 ? "tile.wait()" : fmt::format("tile.wait(pending={}) or less", pending);
+  return fmt::format("wait for the copy, and let all threads see it: {}, then tile.barrier()", wait);
+}
 
 bool starts_alike(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
   return std::equal(a.begin(), a.begin() + std::ptrdiff_t(std::min(a.size(), b.size())), b.begin());
@@ -40,12 +46,18 @@ std::string wrapped(const MemoryPlace& a, const MemoryPlace& b) {
 
 }  // namespace
 
-std::string MemoryOrder::help_for(const Access& before) const {
+std::string MemoryOrder::help_for(const Access& before) {
   if (!before.in_flight) return std::string(barrier_help);
-  auto younger = std::count_if(&before + 1, writes_.data() + writes_.size(),
-                               [](const Access& write) { return write.in_flight; });
-  std::string wait = younger == 0 ? "tile.wait()" : fmt::format("tile.wait(pending={}) or less", younger);
-  return fmt::format("wait for the copy, and let all threads see it: {}, then tile.barrier()", wait);
+  pending_ = std::ptrdiff_t(writes_.size());
+  waits_ = true;
+  need_wait(before);
+  return wait_help(pending_);
+}
+
+/// At most the copies that began after this one may be in flight where it is read.
+void MemoryOrder::need_wait(const Access& before) {
+  pending_ = std::min(pending_, std::count_if(&before + 1, std::as_const(writes_).data() + writes_.size(),
+                                              [](const Access& write) { return write.in_flight; }));
 }
 
 void MemoryOrder::fail(Op* op, const MemoryPlace& place, std::string_view what, const Access& before) {
@@ -63,11 +75,15 @@ void MemoryOrder::fail(Op* op, const MemoryPlace& place, std::string_view what, 
 }
 
 void MemoryOrder::write(Op* op, const MemoryPlace& place, bool is_copy) {
+  waits_ = false;
   if (fault_) return;
   std::string_view what = is_copy ? "'tile.async_copy' writes" : "'tile.store' writes";
   for (const std::vector<Access>* accesses : {&reads_, &writes_}) {
     for (const Access& before : *accesses) {
-      if (overlap(before.place, place)) return fail(op, place, what, before);
+      if (!overlap(before.place, place)) continue;
+      fail(op, place, what, before);
+      waits_ = false;
+      return;
     }
   }
   writes_.push_back({op, place, iteration_, is_copy, is_copy});
@@ -82,7 +98,13 @@ void MemoryOrder::write(Op* op, const MemoryPlace& place, bool is_copy) {
 }
 
 void MemoryOrder::read(Op* op, const MemoryPlace& place) {
-  if (fault_) return;
+  if (fault_) {
+    for (const Access& before : writes_) {
+      if (waits_ && before.in_flight && overlap(before.place, place)) need_wait(before);
+    }
+    if (waits_) fault_->helps[0] = wait_help(pending_);
+    return;
+  }
   std::string_view what = "'tile.load' reads";
   for (const Access& before : writes_) {
     if (overlap(before.place, place)) return fail(op, place, what, before);
@@ -102,6 +124,8 @@ void MemoryOrder::read(Op* op, const MemoryPlace& place) {
 
 /// The oldest copies are over first.
 void MemoryOrder::wait(int64_t pending) {
+  waits_ = false;
+  if (fault_) return;
   int64_t left = std::count_if(writes_.begin(), writes_.end(), [](const Access& write) { return write.in_flight; });
   for (Access& write : writes_) {
     if (left <= pending) return;
@@ -112,6 +136,8 @@ void MemoryOrder::wait(int64_t pending) {
 }
 
 void MemoryOrder::barrier() {
+  waits_ = false;
+  if (fault_) return;
   std::erase_if(writes_, [](const Access& write) { return !write.in_flight; });
   reads_.clear();
 }

@@ -42,8 +42,9 @@ class MemoryOrder {
   /// An iteration of a loop begins, or the code after the loop.
   void begin_iteration() { ++iteration_; }
 
-  /// The first one found; what comes after it is not looked at.
+  /// The first one found. What comes after it is not looked at, except for reads that the same wait is to order.
   const std::optional<MemoryFault>& fault() const { return fault_; }
+  bool is_over() const { return fault_ && !waits_; }
   /// Loads of a slot by another number than it was filled by.
   const std::set<const Op*>& displaced() const { return displaced_; }
 
@@ -57,7 +58,8 @@ class MemoryOrder {
   };
 
   void fail(Op* op, const MemoryPlace& place, std::string_view what, const Access& before);
-  std::string help_for(const Access& before) const;
+  std::string help_for(const Access& before);
+  void need_wait(const Access& before);
 
   std::vector<Access> writes_;  ///< that not all threads see
   std::vector<Access> reads_;   ///< since the last barrier
@@ -65,6 +67,8 @@ class MemoryOrder {
   std::set<const Op*> displaced_;
   int64_t iteration_ = 0;
   std::optional<MemoryFault> fault_;
+  bool waits_ = false;  ///< the fault is a missing wait, which later reads may need to be for more copies
+  std::ptrdiff_t pending_ = 0;
 };
 
 }  // namespace tessera::frontend

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "frontend/evaluate/dtype_values.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/type_expr.h"
-#include "frontend/evaluate/weak_value.h"
+#include "frontend/lower/kernel/weak_value.h"
 #include "frontend/values/dims.h"
+#include "frontend/values/dtype_values.h"
 #include "ir/core/common_attributes.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
@@ -75,11 +75,13 @@ Datum TileOps::handle(Value* value, Loc loc) const {
 Value* TileOps::expect_tile(const Datum& datum, Loc loc, std::string_view what) {
   if (is_tile(datum)) return datum.as_ir().value;
   auto builder = evaluator_.report(diag::wrong_kind, loc, what, describe(datum), "a tile");
-  if (is_tensor(datum)) builder.help("tile.load reads a tile of a tensor");
+  if (is_tensor(datum)) {
+    builder.help("a tensor has no addresses in a kernel: v = tile.load(x) is this program's tile of it");
+  }
   return nullptr;
 }
 
-std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool real, Loc loc) {
+std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool real, const OperatorPlace& at) {
   std::optional<DType> common;
   bool has_float = real;
   bool all_bool = true;
@@ -90,7 +92,7 @@ std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool
     DType dtype = operand.as_ir().value->type()->dtype;
     std::optional<DType> promoted = common ? promote(*common, dtype) : dtype;
     if (!promoted) {
-      evaluator_.report_mixed_dtypes(loc, *common, dtype, wide_enough(*common, dtype), "tile.cast");
+      evaluator_.blame().report_mixed_dtypes(at, *common, dtype, wide_enough(*common, dtype), "tile.cast");
       return std::nullopt;
     }
     common = promoted;
@@ -100,7 +102,7 @@ std::optional<DType> TileOps::common_dtype(std::span<const Datum> operands, bool
   return has_float ? DType::F32 : DType::I64;
 }
 
-std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> operands, Loc loc,
+std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> operands, const OperatorPlace& at,
                                                      std::string_view what) {
   std::vector<Dim> dims;
   for (const Datum& operand : operands) {
@@ -109,19 +111,10 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
     std::optional<std::vector<Dim>> both = broadcast_dims(dims, other);
     if (!both) {
       auto builder =
-          evaluator_.report(diag::tile_broadcast, loc, to_text(dims), to_text(other), what);
-      const std::vector<Dim>& few = dims.size() < other.size() ? dims : other;
-      const std::vector<Dim>& many = dims.size() < other.size() ? other : dims;
-      bool is_first = few.size() == 1 && many.size() == 2 && few[0] == many[0];
-      auto shorter = std::find_if(operands.begin(), operands.end(), [&](const Datum& each) {
-        return is_tile(each) && each.as_ir().value->type()->dims.size() < many.size();
-      });
-      if (is_first && shorter != operands.end()) {
-        evaluator_.fix_operand(builder, shorter->as_ir().value, "[:, None]",
-                               "`x[:, None]` adds an axis of extent 1, and so does keepdims=True of a reduction");
-      } else if (dims.size() != other.size()) {
-        builder.help("`x[:, None]` adds an axis of extent 1");
-      }
+          evaluator_.report(diag::tile_broadcast, at.loc, to_text(dims), to_text(other), what);
+      ShapeQuestion question = evaluator_.blame().ask_operands(at, dims, other);
+      bool is_helped = operands.size() == 2 && evaluator_.blame().help_shapes(builder, question);
+      if (!is_helped && dims.size() != other.size()) builder.help("`x[:, None]` adds an axis of extent 1");
       return std::nullopt;
     }
     dims = std::move(*both);
@@ -135,9 +128,9 @@ bool TileOps::check_class(ElementwiseKind kind, DType dtype, std::span<const Dat
     bool is_one = operands.size() == 1 && operands[0].is_ir();
     bool is_logic = kind == ElementwiseKind::And || kind == ElementwiseKind::Or;
     std::optional<DType> better = is_integer(dtype) ? std::optional(DType::F32) : std::nullopt;
-    std::string name = is_logic ? evaluator_.written(kind, loc) : op_name(kind);
-    evaluator_.report_dtype(diag::wrong_dtype, loc, is_one ? operands[0].as_ir().value : nullptr, better,
-                            "it is used here", name, to_string(dtype));
+    std::string name = is_logic ? evaluator_.blame().written(kind, loc) : op_name(kind);
+    evaluator_.blame().report_dtype(diag::wrong_dtype, loc, is_one ? operands[0].as_ir().value : nullptr, better,
+                                    "it is used here", name, to_string(dtype));
     return false;
   }
   if (has_code(kind, dtype)) return true;
@@ -147,10 +140,10 @@ bool TileOps::check_class(ElementwiseKind kind, DType dtype, std::span<const Dat
 }
 
 /// A number takes the dtype of the tiles beside it, which must be able to hold it.
-bool TileOps::check_number(const Datum& number, DType dtype, Loc loc) {
+bool TileOps::check_number(const Datum& number, DType dtype, const OperatorPlace& at) {
   if (is_weak(number)) {
     if (!is_float(dtype))
-      evaluator_.report(diag::number_not_of_dtype, loc, "a quotient or root", to_string(dtype));
+      evaluator_.report(diag::number_not_of_dtype, at.loc, "a quotient or root", to_string(dtype));
     return is_float(dtype);
   }
   if (number.is(DatumKind::Bool) && dtype == DType::Bool) return true;
@@ -158,13 +151,13 @@ bool TileOps::check_number(const Datum& number, DType dtype, Loc loc) {
   if (number.is_number() && is_float(dtype) && has_number(dtype, number.as_double())) return true;
   if (number.is(DatumKind::Int) && is_integer(dtype) && has_integer(dtype, number.as_int())) return true;
   if (number.is_scalar() || number.is(DatumKind::Bool)) {
-    auto builder = evaluator_.report(diag::number_not_of_dtype, loc, to_text(number), to_string(dtype));
-    evaluator_.label_operand(builder, dtype, loc);
+    auto builder = evaluator_.report(diag::number_not_of_dtype, at.loc, to_text(number), to_string(dtype));
+    evaluator_.blame().label_operand(builder, at, dtype);
     if (number.is(DatumKind::Float) && is_integer(dtype)) {
       builder.help("an integer takes integers; tile.cast(x, f32) makes a float of it first");
     }
   } else {
-    report_operand(evaluator_, number, loc);
+    report_operand(evaluator_, number, at.loc);
   }
   return false;
 }
@@ -219,22 +212,22 @@ Value* TileOps::materialise(const Datum& operand, DType dtype, const std::vector
   return is_tile ? builder_.value(info(OpKind::Splat), {{value}}, type) : value;
 }
 
-Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc) {
-  builder_.set_loc(loc);
+Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands, const OperatorPlace& at) {
+  builder_.set_loc(at.loc);
   std::string name = op_name(kind);
   for (const Datum& operand : operands) {
     if (!is_tensor(operand)) continue;
-    expect_tile(operand, loc, fmt::format("an operand of '{}'", name));
+    expect_tile(operand, at.loc, fmt::format("an operand of '{}'", name));
     return Datum::poison();
   }
   size_t first = elementwise_info(kind).cls == ElementwiseClass::Choose ? 1 : 0;
   std::span<const Datum> data = operands.subspan(first);
   bool real = elementwise_info(kind).cls == ElementwiseClass::Real || kind == ElementwiseKind::Div;
-  auto dtype = common_dtype(data, real, loc);
-  auto dims = common_dims(operands, loc, name);
-  if (!dtype || !dims || !check_class(kind, *dtype, operands, loc)) return Datum::poison();
+  auto dtype = common_dtype(data, real, at);
+  auto dims = common_dims(operands, at, name);
+  if (!dtype || !dims || !check_class(kind, *dtype, operands, at.loc)) return Datum::poison();
   for (const Datum& operand : data) {
-    if ((!operand.is_ir() || is_weak(operand)) && !check_number(operand, *dtype, loc))
+    if ((!operand.is_ir() || is_weak(operand)) && !check_number(operand, *dtype, at))
       return Datum::poison();
   }
   bool tile = std::any_of(operands.begin(), operands.end(), is_tile);
@@ -244,7 +237,7 @@ Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands
     bool is_bool = condition.is_ir() ? condition.as_ir().value->type()->dtype == DType::Bool
                                      : condition.is(DatumKind::Bool);
     if (!is_bool) {
-      evaluator_.report(diag::wrong_kind, loc, "the condition of 'where'", describe(condition),
+      evaluator_.report(diag::wrong_kind, at.loc, "the condition of 'where'", describe(condition),
                         "a bool tile");
       return Datum::poison();
     }
@@ -254,7 +247,7 @@ Datum TileOps::elementwise(ElementwiseKind kind, std::span<const Datum> operands
   DType result = elementwise_info(kind).cls == ElementwiseClass::Compare ? DType::Bool : *dtype;
   Context& context = builder_.context();
   Type type = tile ? context.tile(*dims, result) : context.scalar(result);
-  IrValue value = handle(builder_.value(info(kind), std::move(slots), type), loc).as_ir();
+  IrValue value = handle(builder_.value(info(kind), std::move(slots), type), at.loc).as_ir();
   value.weak = std::all_of(operands.begin(), operands.end(),
                            [](const Datum& d) { return !d.is_ir() || is_weak(d); });
   return Datum::ir(value);
@@ -311,6 +304,26 @@ Datum TileOps::reduce(std::string_view kind, const Datum& tile, const Datum& axe
   return handle(keepdims ? reshape(value, kept) : value, loc);
 }
 
+std::optional<int64_t> TileOps::one_axis(const Datum& axis, size_t rank, Loc loc, std::string_view what) {
+  auto list = axis.is_none() ? std::nullopt : read_axes(axis, rank, loc, what);
+  if (list && list->size() == 1) return (*list)[0];
+  if (list || axis.is_none()) {
+    evaluator_.report(diag::wrong_kind, loc, fmt::format("the axis of 'tile.{}'", what), describe(axis), "one axis");
+  }
+  return std::nullopt;
+}
+
+Datum TileOps::along_axis(OpKind kind, const Datum& tile, const Datum& axis, std::vector<OpAttr> attributes, Loc loc) {
+  builder_.set_loc(loc);
+  std::string_view name = info(kind)->name;
+  name.remove_prefix(name.find('.') + 1);
+  Value* value = expect_tile(tile, loc, name);
+  auto place = value ? one_axis(axis, value->type()->rank(), loc, name) : std::nullopt;
+  if (!place) return Datum::poison();
+  attributes.push_back(common::Along::axis(builder_.context(), *place));
+  return handle(builder_.value(info(kind), {{value}}, value->type(), std::move(attributes)), loc);
+}
+
 Datum TileOps::scan(const Datum& tile, const Datum& axis, const ScanOptions& options, Loc loc) {
   builder_.set_loc(loc);
   Value* value = expect_tile(tile, loc, "scan");
@@ -325,18 +338,13 @@ Datum TileOps::scan(const Datum& tile, const Datum& axis, const ScanOptions& opt
                       "\"sum\", \"prod\", \"max\" or \"min\"");
     return Datum::poison();
   }
-  auto list = axis.is_none() ? std::nullopt : read_axes(axis, value->type()->rank(), loc, "scan");
-  if (!list || list->size() != 1) {
-    if (list || axis.is_none()) {
-      evaluator_.report(diag::wrong_kind, loc, "the axis of 'tile.scan'", describe(axis), "one axis");
-    }
-    return Datum::poison();
-  }
+  auto place = one_axis(axis, value->type()->rank(), loc, "scan");
+  if (!place) return Datum::poison();
   Context& context = builder_.context();
   std::vector<Dim> kept = value->type()->dims, left = kept;
-  kept[size_t((*list)[0])] = evaluator_.dims().constant(1);
-  left.erase(left.begin() + (*list)[0]);
-  std::vector<OpAttr> attributes{schedule::attr::Scan::axis(context, (*list)[0]),
+  kept[size_t(*place)] = evaluator_.dims().constant(1);
+  left.erase(left.begin() + *place);
+  std::vector<OpAttr> attributes{schedule::attr::Scan::axis(context, *place),
                                  schedule::attr::Scan::kind(context, options.kind)};
   if (options.exclusive) attributes.push_back(schedule::attr::Scan::exclusive(context, true));
   if (options.reverse) attributes.push_back(schedule::attr::Scan::reverse(context, true));
@@ -357,22 +365,31 @@ Datum TileOps::cast(const Datum& value, DType dtype, Loc loc) {
   return Datum::poison();
 }
 
-Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
-  builder_.set_loc(loc);
-  Value* left = expect_tile(a, loc, "the first operand of dot");
-  Value* right = left ? expect_tile(b, loc, "the second operand of dot") : nullptr;
-  Value* sum = right && !acc.is_none() ? expect_tile(acc, loc, "the accumulator of dot") : nullptr;
+Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, const OperatorPlace& at) {
+  builder_.set_loc(at.loc);
+  Value* left = expect_tile(a, at.loc, "the first operand of dot");
+  Value* right = left ? expect_tile(b, at.loc, "the second operand of dot") : nullptr;
+  Value* sum = right && !acc.is_none() ? expect_tile(acc, at.loc, "the accumulator of dot") : nullptr;
   if (!right || (!sum && !acc.is_none())) return Datum::poison();
   Datum both[] = {a, b};
-  auto dtype = common_dtype(both, false, loc);
+  auto dtype = common_dtype(both, false, at);
   if (!dtype) return Datum::poison();
   const std::vector<Dim>& m = left->type()->dims;
   const std::vector<Dim>& n = right->type()->dims;
   std::vector<Dim> dims;
   if (m.size() == 2 && n.size() == 2 && m[1] == n[0]) dims = {m[0], n[1]};
   if (dims.empty() || (sum && sum->type()->dims != dims)) {
-    evaluator_.report(diag::dot_shapes, loc, to_text(m), to_text(n),
-                      sum ? to_text(sum->type()->dims) : "a tile");
+    auto builder = evaluator_.report(diag::dot_shapes, at.loc, to_text(m), to_text(n),
+                                     sum ? to_text(sum->type()->dims) : "a tile");
+    ShapeQuestion question = evaluator_.blame().ask_operands(at, m, n);
+    question.may_exchange = true;
+    for (ShapedOperand& operand : question.operands) operand.rank = 0;
+    question.fits = [&](const Shapes& shapes) {
+      const std::vector<Dim>&a = shapes[0], &b = shapes[1];
+      bool has_dot = a.size() == 2 && b.size() == 2 && a[1] == b[0];
+      return has_dot && (!sum || sum->type()->dims == std::vector<Dim>{a[0], b[1]});
+    };
+    evaluator_.blame().help_shapes(builder, question);
     return Datum::poison();
   }
   DType wanted = contraction_dtype(*dtype, {});
@@ -381,15 +398,15 @@ Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc) {
       is_float(given) == is_float(*dtype) && given != DType::Bool && *dtype != DType::Bool;
   bool is_narrow = given != wanted && !widens_to(wanted, given);
   if (!same_kind || is_narrow) {
-    evaluator_.report_dtype(diag::dot_accumulator, loc, sum, wanted, "the dot accumulates here",
-                            to_string(*dtype), to_string(given));
+    evaluator_.blame().report_dtype(diag::dot_accumulator, at.loc, sum, wanted, "the dot accumulates here",
+                                    to_string(*dtype), to_string(given));
     return Datum::poison();
   }
   Type type = builder_.context().tile(dims, given);
   if (!sum) sum = materialise_constant(Datum::integer(0), type);
   Value* dot = builder_.value(info(OpKind::Dot),
                                   {{convert(left, *dtype)}, {convert(right, *dtype)}, {sum}}, type);
-  return handle(dot, loc);
+  return handle(dot, at.loc);
 }
 
 Datum TileOps::transpose(const Datum& tile, std::span<const Datum> perm, Loc loc) {
@@ -482,7 +499,8 @@ double reach_of(Dim size) {
   return sum;
 }
 
-/// How far from 0 a number may be: unbounded if it was read from memory, or is carried by a loop.
+/// How far from 0 a number may be: unbounded if a loop carries it, or any other op makes it, such as one that reads
+/// memory.
 double reach_of(const Value* number, std::map<const Value*, double>& known) {
   const Op* def = number->def();
   if (!def) {

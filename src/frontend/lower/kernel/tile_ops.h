@@ -12,10 +12,12 @@
 #include "frontend/values/value.h"
 #include "ir/core/builder.h"
 #include "ir/numbers/elementwise.h"
+#include "ir/schedule/ops.h"
 
 namespace tessera::frontend {
 
 class Evaluator;
+struct OperatorPlace;
 
 /// The dims two shapes broadcast to: aligned at the right, extents equal or 1. Nullopt when they do
 /// not.
@@ -36,15 +38,18 @@ class TileOps {
   Builder& builder() { return builder_; }
 
   // Each reports errors of the source and gives poison then.
-  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, Loc loc);
+  Datum elementwise(ElementwiseKind kind, std::span<const Datum> operands, const OperatorPlace& at);
   /// `kind` as in sched.reduce; `axes` as written, None for all.
   Datum reduce(std::string_view kind, const Datum& tile, const Datum& axes, bool keepdims, Loc loc);
   /// `axis` as written.
   Datum scan(const Datum& tile, const Datum& axis, const ScanOptions& options, Loc loc);
+  /// An op along one axis, as written, whose result is a tile like the operand.
+  Datum along_axis(schedule::OpKind kind, const Datum& tile, const Datum& axis, std::vector<OpAttr> attributes,
+                   Loc loc);
   /// Axes as written, None for all: counted from 0, sorted; nullopt when an error was reported.
   std::optional<std::vector<int64_t>> read_axes(const Datum& axes, size_t rank, Loc loc, std::string_view what);
   /// acc + a x b; `acc` may be None.
-  Datum dot(const Datum& a, const Datum& b, const Datum& acc, Loc loc);
+  Datum dot(const Datum& a, const Datum& b, const Datum& acc, const OperatorPlace& at);
   Datum cast(const Datum& value, DType dtype, Loc loc);
   /// `perm` as written; empty reverses the axes.
   Datum transpose(const Datum& tile, std::span<const Datum> perm, Loc loc);
@@ -75,13 +80,15 @@ class TileOps {
   Value* expect_tile(const Datum& datum, Loc loc, std::string_view what);
 
  private:
+  /// The one axis of `what`, as written; nullopt when an error was reported.
+  std::optional<int64_t> one_axis(const Datum& axis, size_t rank, Loc loc, std::string_view what);
   /// The dtype the operands are promoted to; nullopt when an error was reported. `real`: numbers
   /// alone are promoted to a float.
-  std::optional<DType> common_dtype(std::span<const Datum> operands, bool real, Loc loc);
-  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, Loc loc,
+  std::optional<DType> common_dtype(std::span<const Datum> operands, bool real, const OperatorPlace& at);
+  std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, const OperatorPlace& at,
                                               std::string_view what);
   bool check_class(ElementwiseKind kind, DType dtype, std::span<const Datum> operands, Loc loc);
-  bool check_number(const Datum& number, DType dtype, Loc loc);
+  bool check_number(const Datum& number, DType dtype, const OperatorPlace& at);
   /// The operand in `dtype`, as a tile of `dims` or (is_tile false) as a scalar.
   Value* materialise(const Datum& operand, DType dtype, const std::vector<Dim>& dims, bool is_tile);
   Value* materialise_constant(const Datum& number, Type type);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/syntax/brackets.h"
 #include "frontend/syntax/lines.h"
 #include "support/diagnostic_rows.h"
 
@@ -43,12 +44,6 @@ std::string join(const std::vector<TokenKind>& kinds) {
     text += display_name(kinds[i]);
   }
   return text;
-}
-
-bool is_absent(std::string_view word) {
-  static constexpr std::string_view absent[] = {"assert", "async",  "await", "break", "continue", "del",
-                                                "except", "global", "match", "raise", "try",      "yield"};
-  return std::find(std::begin(absent), std::end(absent), word) != std::end(absent);
 }
 
 bool is_foreign_sign(TokenKind before, TokenKind kind) {
@@ -107,8 +102,15 @@ Loc ErrorStrategy::between(const Token& first, Loc last) const {
   return place;
 }
 
+/// `i++`, whose signs are two operators here.
+bool ErrorStrategy::is_increment(const SyntaxError& error) const {
+  if (error.before != TokenKind::Plus || error.last == buffer_.tokens.data()) return false;
+  const Token& sign = error.last[-1];
+  return sign.kind == TokenKind::Plus && buffer_.loc(sign).behind() == buffer_.loc(*error.last).before();
+}
+
 /// The fix for a word or sign of other languages; false when there is none.
-bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const SyntaxError& error) const {
+bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const SyntaxError& error) {
   if (error.last == nullptr) return false;
   if (error.kind == TokenKind::Bang) {
     message.fix("write 'not'", error.loc, "not ");
@@ -126,14 +128,18 @@ bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Synta
                 buffer_.loc(*error.last), std::string(word));
     return true;
   }
-  if (before == "let" || before == "var") {
+  constexpr std::string_view types[] = {"float", "double", "half", "int", "unsigned", "bool", "auto"};
+  bool is_declared = std::find(std::begin(types), std::end(types), before) != std::end(types);
+  is_declared = is_declared && error.kind == TokenKind::Name && ahead(2) == TokenKind::Assign;
+  if (before == "let" || before == "var" || is_declared) {
     Loc word = buffer_.loc(*error.last);
     if (word.line == error.loc.line) word.length = error.loc.column - word.column;
     message.fix("a name is declared by assigning to it", word, "");
     return true;
   }
-  if (!is_absent(before)) return false;
-  message.help(fmt::format("there is no '{}' in this language", before));
+  std::string_view help = help_for_statement(before);
+  if (help.empty()) return false;
+  message.help(std::string(help));
   return true;
 }
 
@@ -224,6 +230,10 @@ DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* par
   if (is_argument_name) return report_keyword(error);
   if (wants_operand && !is_foreign_sign(before, kind)) {
     auto message = diagnostics_.report(diag::expected_expression, error.loc, error.found);
+    bool is_launch = before == TokenKind::LeftShift && kind == TokenKind::Less &&
+                     buffer_.loc(*error.last).behind() == error.loc.before();
+    if (is_launch) message.help("a kernel is called as a function; its programs follow from the axes that it declares");
+    if (kind == TokenKind::Newline && is_increment(error)) message.help("a number grows by 'i += 1'");
     bool is_starred = opens_list && (kind == TokenKind::Star || kind == TokenKind::Power);
     if (is_starred) message.help("a call gives its arguments one by one; a list or a dict is not unpacked in it");
     return message;
@@ -406,23 +416,21 @@ void ErrorStrategy::skip_line_and_block() {
 /// bracket opened from here on encloses, else to the Newline.
 void ErrorStrategy::skip_to_colon() {
   size_t found = SIZE_MAX;
-  size_t depth = 0;
+  BracketDepth brackets;
   for (; now() != TokenKind::Newline && now() != TokenKind::EndOfFile; tokens_.consume()) {
-    if (is_opening(now())) ++depth;
-    if (is_closing(now()) && depth > 0) --depth;
+    brackets.take(now());
     if (now() != TokenKind::Colon) continue;
     if (ahead(2) == TokenKind::Newline) return;
-    if (depth == 0) found = std::min(found, tokens_.index());
+    if (!brackets.is_inside()) found = std::min(found, tokens_.index());
   }
   if (found != SIZE_MAX) tokens_.seek(found);
 }
 
 /// To the bracket that closes the list the parser is in, or to the end of the line.
 void ErrorStrategy::skip_to_closing() {
-  size_t depth = 0;
+  BracketDepth brackets;
   while (now() != TokenKind::Newline && now() != TokenKind::EndOfFile) {
-    if (is_opening(now())) ++depth;
-    if (is_closing(now()) && depth-- == 0) return;
+    if (brackets.take(now()) == BracketStep::Unopened) return;
     tokens_.consume();
   }
 }

@@ -5,6 +5,8 @@
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/schedule/ops.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "passes/analysis/kernels.h"
 #include "passes/graph/to_schedule/lowering.h"
 
@@ -24,10 +26,10 @@ Attr axes_attr(Context& context, const KernelSpace& space, const std::vector<Dim
                const std::vector<Dim>& blocks) {
   std::vector<Attr> axes;
   for (size_t k = 0; k < space.rank(); ++k) {
-    axes.push_back(context.dict({{"block", context.dim(blocks[k])},
-                                 {"extent", context.dim(extents[k])},
-                                 {"grid", context.boolean(!space.whole[k])},
-                                 {"name", context.string(axis_name(space, k))}}));
+    using entry::Axis;
+    axes.push_back(entry::make_dict(context, {Axis::block(context, blocks[k]), Axis::extent(context, extents[k]),
+                                              Axis::grid(context, !space.whole[k]),
+                                              Axis::name(context, axis_name(space, k))}));
   }
   return context.array(std::move(axes));
 }
@@ -38,7 +40,7 @@ Attr schedule_attr(Context& context, const KernelSpace& space) {
   for (size_t k = 0; k < space.rank(); ++k) {
     if (!space.whole[k]) blocks.emplace_back(axis_name(space, k), context.dim(space.blocks[k]));
   }
-  return context.dict({{"block", context.dict(std::move(blocks))}});
+  return entry::make_dict(context, {schedule::key::block(context, std::move(blocks))});
 }
 
 bool is_empty(DimTable& table, Value* value) {

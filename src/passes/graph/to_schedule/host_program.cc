@@ -5,6 +5,7 @@
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/host/ops.h"
+#include "ir/text/entries.h"
 #include "passes/analysis/kernels.h"
 #include "support/check.h"
 
@@ -148,6 +149,7 @@ Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std:
     if (made->type()->dims == outputs[i]->type()->dims) made->set_name(outputs[i]->name());
     buffers_[outputs[i]] = made;
   }
+  launches_.push_back(launch);
   return launch;
 }
 
@@ -252,9 +254,9 @@ std::vector<Value*> HostProgram::donors_of_results() const {
   const std::vector<Attr>& args = function_->attr(common::Entry::args);
   for (Attr description : function_->attr(common::Entry::results)) {
     Value*& donor = donors.emplace_back(nullptr);
-    Attr name = description->get("alias_of");
+    auto name = entry::read(description, entry::Result::alias_of);
     for (unsigned a = 0; name && a < args.size(); ++a) {
-      if (args[a]->get("name")->string == name->string) donor = function_->region()->front()->arg(a);
+      if (entry::read(args[a], entry::Argument::name) == *name) donor = function_->region()->front()->arg(a);
     }
   }
   return donors;

@@ -30,6 +30,8 @@ class HostProgram {
   Op* launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
              const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
              std::vector<Value*> places = {});
+  /// All launches so far, in order.
+  const std::vector<Op*>& launches() const { return launches_; }
   /// Prints what the launch left.
   void print(Op* launch, const std::vector<schedule::KernelPrint>& prints, Attr grid);
   Value* copy(Value* buffer);
@@ -66,6 +68,7 @@ class HostProgram {
   std::map<Value*, Value*> buffers_;
   std::map<std::pair<Value*, Type>, Value*> aliases_;
   std::set<std::string, std::less<>> counters_;  ///< of all loops
+  std::vector<Op*> launches_;
   std::vector<Op*> entered_;                     ///< the ops whose regions are being filled
   std::map<std::pair<Dim, Block*>, Value*> counted_;  ///< carriers of what depends on counters
   Value* empty_ = nullptr;                       ///< a buffer without elements

@@ -55,10 +55,12 @@ Result<std::vector<Value*>> GraphLowering::run() {
   }
   for (const FusionGroup& group : fitting_groups()) {
     host_.set_loc(place_of(group));
+    size_t launched = host_.launches().size();
     Status lowered = group.host     ? lower_host(group.host)
                      : group.anchor ? lower_anchor(group)
                                     : lower_generated(group);
     if (!lowered) return failure;
+    if (context_.launched) context_.launched(ops_of(group), std::span(host_.launches()).subspan(launched));
   }
   std::vector<Value*> results;
   Op* end = reads_.terminator();

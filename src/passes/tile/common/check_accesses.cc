@@ -15,41 +15,26 @@ namespace tessera {
 
 namespace {
 
-using tile::kind_of;
 using tile::OpKind;
 namespace attr = tile::attr;
-namespace in = tile::in;
 
-/// The memory of global or scratch memory that an op accesses, and its name in messages; null for
-/// other ops, and for shared memory, which has no offsets.
-Value* accessed(Op* op, std::string_view& name) {
-  Value* memory = nullptr;
-  switch (kind_of(op)) {
-    case OpKind::Load:
-      name = "load";
-      memory = op->in(in::Load::memory);
-      break;
-    case OpKind::Store:
-      name = "store";
-      memory = op->in(in::Store::memory);
-      break;
-    case OpKind::Gather:
-      name = "gather";
-      memory = op->in(in::Gather::table);
-      break;
-    case OpKind::CopyAsync:
-      name = "copy";
-      memory = op->in(in::CopyAsync::from);
-      break;
-    case OpKind::StoreAsync:
-      name = "store";
-      memory = op->in(in::StoreAsync::to);
-      break;
-    default:
-      return nullptr;
+/// The global or scratch memory that an op with a site accesses; null for other ops, and for shared memory, which has
+/// no offsets.
+Value* accessed(Op* op) {
+  if (!op->info().find_attribute(common::Access::site.name)) return nullptr;
+  for (ValueClass cls : {ValueClass::ReadMemory, ValueClass::WrittenMemory}) {
+    for (Value* memory : op->ins(cls)) {
+      bool is_shared = memory->type()->is(TypeKind::View) && memory->type()->space == MemorySpace::Shared;
+      if (!is_shared) return memory;
+    }
   }
-  bool shared = memory->type()->is(TypeKind::View) && memory->type()->space == MemorySpace::Shared;
-  return shared ? nullptr : memory;
+  return nullptr;
+}
+
+/// "copy" for tile.copy_async.
+std::string name_of(Op* access) {
+  std::string_view name = access->name().substr(access->name().find('.') + 1);
+  return std::string(name.substr(0, name.find('_')));
 }
 
 /// The number of the parameter, or -1 for scratch memory.
@@ -62,11 +47,10 @@ void number_accesses(Op* kernel) {
   Context& context = kernel->module()->context();
   std::vector<Attr> sites;
   walk(kernel, [&](Op* op) {
-    std::string_view name;
-    Value* memory = accessed(op, name);
+    Value* memory = accessed(op);
     if (!memory) return;
     op->set(common::Access::site, int64_t(sites.size()));
-    sites.push_back(site_attr(context, {std::string(name), parameter_of(memory), place_of(op)}));
+    sites.push_back(site_attr(context, {name_of(op), parameter_of(memory), place_of(op)}));
   });
   kernel->set_node(attr::Kernel::checks, sites.empty() ? nullptr : context.array(std::move(sites)));
 }

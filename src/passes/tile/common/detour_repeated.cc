@@ -100,8 +100,7 @@ class Detours {
  public:
   Detours(Op* kernel, bool has_memory) : kernel_(kernel), builder_(*kernel->module()), has_memory_(has_memory) {
     walk(kernel, [&](Op* op) {
-      if (op->is(tile::info(OpKind::Store))) written_.insert(root_of(op->in(in::Store::memory)));
-      if (op->is(tile::info(OpKind::Scatter))) written_.insert(root_of(op->in(in::Scatter::memory)));
+      for (Value* memory : op->ins(ValueClass::WrittenMemory)) written_.insert(root_of(memory));
     });
   }
 
@@ -154,7 +153,7 @@ class Detours {
   static constexpr int most_expensive = 3;
 
   /// A dot reads its factors often, and ops that exchange or repeat axes read across them: memory
-  /// serves both well.
+  /// serves both well. Costs decide who reads a copy, not what it is: ops that are not named are right, if late.
   static int cost_of(Op* op, unsigned operand) {
     switch (kind_of(op)) {
       case OpKind::Dot:
@@ -177,6 +176,7 @@ class Detours {
     return !written_.contains(root) && (has_memory_ || !root->def());
   }
 
+  /// Of others a copy passes through memory, or there is none.
   bool is_made_again(Value* value) const {
     Op* def = value->def();
     if (!def) return false;

@@ -39,6 +39,14 @@ struct Whole {
   std::set<Repeat> cut_by;
 };
 
+/// An access at places that a tile has the numbers of: each element of a tile is one of the memory.
+struct NumberedAccess {
+  Op* op;
+  Value* memory;
+  Value* tile;
+  bool writes;
+};
+
 class WorkMeter {
  public:
   explicit WorkMeter(Op* kernel)
@@ -145,18 +153,27 @@ class WorkMeter {
   void read_access(Op* op) {
     switch (kind_of(op)) {
       case OpKind::Load:
-        touch(op->in(in::Load::memory), false);
-        return read_access(op->result(), op->in(in::Load::memory), op->ins(in::Load::offsets));
+        read_access(op->result(), op->in(in::Load::memory), op->ins(in::Load::offsets));
+        break;
       case OpKind::Store:
-        touch(op->in(in::Store::memory), true);
-        return read_access(op->in(in::Store::value), op->in(in::Store::memory),
-                           op->ins(in::Store::offsets));
+        read_access(op->in(in::Store::value), op->in(in::Store::memory), op->ins(in::Store::offsets));
+        break;
       case OpKind::Gather:
-        gathers_.push_back(op);
+        return numbered_.push_back({op, op->in(in::Gather::table), op->result(), false});
+      case OpKind::Take:
+        return numbered_.push_back({op, op->in(in::Take::memory), op->result(), false});
+      case OpKind::Scatter: {
+        Value *memory = op->in(in::Scatter::memory), *value = op->in(in::Scatter::value);
+        numbered_.push_back({op, memory, value, true});
+        if (op->attr(attr::Scatter::add)) numbered_.push_back({op, memory, value, false});
         return;
+      }
       default:
-        return;
+        break;
     }
+    // Of what an op reaches in other ways all may move.
+    for (Value* memory : op->ins(ValueClass::ReadMemory)) touch(memory, false);
+    for (Value* memory : op->ins(ValueClass::WrittenMemory)) touch(memory, true);
   }
 
   // Repetition.
@@ -281,11 +298,14 @@ class WorkMeter {
     return (widened ? def->operand(0) : factor)->type()->dtype;
   }
 
+  /// The parameter that a window is on; null for a program's own memory.
+  static Value* parameter_of(Value* memory) {
+    while (memory->def() && memory->def()->is(tile::info(OpKind::View))) memory = memory->def()->operand(0);
+    return memory->def() ? nullptr : memory;
+  }
+
   void touch(Value* memory, bool writes) {
-    Value* parameter = memory;
-    while (parameter->def() && parameter->def()->is(tile::info(OpKind::View)))
-      parameter = parameter->def()->operand(0);
-    if (!parameter->def()) windows_[{parameter->index(), writes}].insert(memory->type());
+    if (Value* parameter = parameter_of(memory)) windows_[{parameter->index(), writes}].insert(memory->type());
   }
 
   /// Elements of a window: those along axes of stride 0 are the same.
@@ -306,12 +326,11 @@ class WorkMeter {
       Dim& sum = elements.try_emplace(key.first, constant(0)).first->second;
       for (Type window : windows) sum = table_.add(sum, window_elements(window));
     }
-    for (Op* gather : gathers_) {
-      Value* table = gather->in(in::Gather::table);
-      while (table->def()) table = table->def()->operand(0);
-      if (writes || table->parent_block() != body) continue;
-      Dim& sum = elements.try_emplace(table->index(), constant(0)).first->second;
-      sum = table_.add(sum, total(gather, axes_of({gather->result()})));
+    for (const NumberedAccess& access : numbered_) {
+      Value* parameter = parameter_of(access.memory);
+      if (access.writes != writes || !parameter) continue;
+      Dim& sum = elements.try_emplace(parameter->index(), constant(0)).first->second;
+      sum = table_.add(sum, total(access.op, axes_of({access.tile})));
     }
     Dim bytes = constant(0);
     for (const auto& [parameter, count] : elements) {
@@ -329,7 +348,7 @@ class WorkMeter {
   TileAxes axes_;
   std::vector<Dim> grid_;
   std::vector<Whole> wholes_;  ///< by program axis
-  std::vector<Op*> gathers_;
+  std::vector<NumberedAccess> numbered_;
   std::map<std::pair<unsigned, bool>, std::set<Type>> windows_;  ///< of parameters, by whether written
   Dim flops_ = constant(0);
   Dim dot_flops_ = constant(0);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
 #include "passes/tile/common/tile_axes.h"
@@ -97,7 +98,8 @@ class LoopMerge {
     for (Op* op : *body_) {
       if (op->is_terminator()) continue;
       if (op->region_count() || (!op->is_pure() && !op->is(tile::info(OpKind::Load)))) return false;
-      if (op->is(tile::info(OpKind::Scan))) return false;
+      // A block is scanned or sorted for itself.
+      if (common::is_along_axis(op) && !op->is(tile::info(OpKind::Reduce))) return false;
       // What ends within a block does not end within the whole.
       if (op->is(tile::info(OpKind::Within)) && has_merged_axis(op->result())) return false;
       for (unsigned i = 0; i < op->operand_count(); ++i) {

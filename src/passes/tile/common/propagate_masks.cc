@@ -1,4 +1,4 @@
-// Gives every reduction, scan and dot the limit of the axis it combines.
+// Gives every dot and every op along an axis the limit of the axis whose elements it combines or moves.
 //
 // Past a tensor's edge a load gives its fill value. Values computed from it are meaningless and may
 // not take part in a reduction, whatever the fill. The limit of a reduction is that of the loads it
@@ -35,8 +35,7 @@ class MaskPropagation {
     std::vector<Op*> combining;
     walk(kernel_, [&](Op* op) {
       note_sources(op);
-      bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
-      combines |= op->is(tile::info(OpKind::Scatter));
+      bool combines = common::is_along_axis(op) || op->is(tile::info(OpKind::Scatter));
       if (combines || op->is(tile::info(OpKind::Dot))) combining.push_back(op);
     });
     for (Op* op : combining) {
@@ -57,11 +56,6 @@ class MaskPropagation {
     }
   }
 
-  static unsigned limit_slot(Op* op) {
-    if (op->is(tile::info(OpKind::Dot))) return in::Dot::limit;
-    return op->is(tile::info(OpKind::Scan)) ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
-  }
-
   void drop_limited() {
     std::vector<Op*> limited;
     walk(kernel_, [&](Op* op) {
@@ -75,7 +69,7 @@ class MaskPropagation {
 
   Status limit(Op* op) {
     bool multiplies = op->is(tile::info(OpKind::Dot));
-    unsigned slot = limit_slot(op);
+    unsigned slot = op->slot_count() - 1;
     if (op->slot_size(slot)) return success;
     size_t axis = multiplies ? 1 : size_t(op->attr(common::Along::axis));
     std::vector<TileAxis> combined{{op->operand(0), axis}};

@@ -21,10 +21,14 @@ class Linking {
   explicit Linking(Op* op) : op_(op) {}
 
   std::vector<AxisLink> links() {
-    if (op_->info().elementwise != ElementwiseKind::None) {
-      for (unsigned i = 0; i < op_->operand_count(); ++i) all(i, op_->result());
-    } else {
-      by_kind();
+    switch (op_->info().axes) {
+      case Axes::None: check_unrelated(); break;
+      case Axes::Kept: kept(); break;
+      case Axes::Reshaped: reshaped(); break;
+      case Axes::Permuted: permuted(); break;
+      case Axes::Reduced: reduced(); break;
+      case Axes::Contracted: contracted(); break;
+      case Axes::Own: own(); break;
     }
     return std::move(links_);
   }
@@ -48,6 +52,26 @@ class Linking {
     for (unsigned i = 0; i < op_->slot_size(slot); ++i) all(op_->slot_begin(slot) + i, to);
   }
 
+  /// A row that states no relation of its tiles is refused where it has any.
+  void check_unrelated() {
+    bool reads_tiles = false;
+    for (unsigned i = 0; i < op_->operand_count(); ++i) {
+      bool is_second = reads_tiles && type_of(i)->is(TypeKind::Tile);
+      TSR_CHECK(!is_second, "no relation of axes for " + std::string(op_->name()));
+      reads_tiles |= type_of(i)->is(TypeKind::Tile);
+    }
+    for (unsigned i = 0; i < op_->result_count(); ++i) {
+      bool is_made_of_one = reads_tiles && op_->result(i)->type()->is(TypeKind::Tile);
+      TSR_CHECK(!is_made_of_one, "no relation of axes for " + std::string(op_->name()));
+    }
+  }
+
+  void kept() {
+    for (unsigned i = 0; i < op_->operand_count(); ++i) {
+      for (unsigned r = 0; r < op_->result_count(); ++r) all(i, op_->result(r));
+    }
+  }
+
   void reshaped() {
     Type to = op_->result()->type();
     for (size_t i = 0, j = 0; i < type_of(0)->rank(); ++i) {
@@ -57,7 +81,7 @@ class Linking {
     }
   }
 
-  void transposed() {
+  void permuted() {
     std::vector<int64_t> perm = op_->attr(attr::Transpose::perm);
     for (size_t i = 0; i < perm.size(); ++i) link(0, size_t(perm[i]), op_->result(), i);
   }
@@ -71,7 +95,7 @@ class Linking {
     }
   }
 
-  void multiplied() {
+  void contracted() {
     unsigned a = op_->slot_begin(in::Dot::a), b = op_->slot_begin(in::Dot::b);
     link(a, 0, op_->result(), 0);
     link(a, 1, op_->result(), 2);
@@ -86,35 +110,14 @@ class Linking {
     for (unsigned i = 0; i < around->result_count(); ++i) all(i, around->result(i));
   }
 
-  void by_kind() {
+  void own() {
     switch (kind_of(op_)) {
-      case OpKind::Broadcast:
-      case OpKind::ConvertLayout:
-      case OpKind::Within:
-        return all(0, op_->result());
-      case OpKind::Reshape:
-        return reshaped();
-      case OpKind::Transpose:
-        return transposed();
-      case OpKind::Reduce:
-        return reduced();
-      case OpKind::Scan:
-        slot(in::Scan::a, op_->result(0));
-        slot(in::Scan::a, op_->result(1));
-        return slot(in::Scan::before, op_->result(1));
-      case OpKind::Merge:
-        slot(in::Merge::a, op_->result());
-        return slot(in::Merge::b, op_->result());
-      case OpKind::Dot:
-        return multiplied();
       case OpKind::Mma:
         if (type_of(0)->is(TypeKind::Tile)) link(0, 0, op_->result(), 0);
         return slot(in::Mma::c, op_->result());
       case OpKind::MmaWait:
         for (unsigned i = 0; i < op_->result_count(); ++i) all(i, op_->result(i));
         return;
-      case OpKind::Take:
-        return slot(in::Take::index, op_->result());
       case OpKind::Scatter:
         return slot(in::Scatter::index, op_->in(in::Scatter::value));
       case OpKind::Gather:
@@ -124,16 +127,13 @@ class Linking {
         return;
       case OpKind::Yield:
         return yielded();
+      case OpKind::If:     // its yields say it
       case OpKind::Slice:  // of other extents
       case OpKind::PairRows:
       case OpKind::DotPairs:
         return;
       default:
-        // All others make their tiles from memory, scalars or nothing.
-        if (!op_->result_count() || !op_->result(0)->type()->is(TypeKind::Tile)) return;
-        for (unsigned i = 0; i < op_->operand_count(); ++i) {
-          TSR_CHECK(!type_of(i)->is(TypeKind::Tile), "no relation of axes for " + std::string(op_->name()));
-        }
+        TSR_UNREACHABLE("no relation of axes for " + std::string(op_->name()));
     }
   }
 
@@ -232,7 +232,7 @@ class Separation {
   explicit Separation(Op* kernel) : kernel_(kernel) {
     walk(kernel, [&](Op* op) {
       has_dots_ |= op->is(tile::info(OpKind::Dot)) || op->is(tile::info(OpKind::Mma));
-      if (op->is(tile::info(OpKind::Store))) written_.insert(root_of(op->in(in::Store::memory)));
+      for (Value* memory : op->ins(ValueClass::WrittenMemory)) written_.insert(root_of(memory));
     });
   }
 

@@ -5,6 +5,7 @@
 
 #include "ir/tile/build.h"
 #include "passes/pass.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 
@@ -15,17 +16,19 @@ namespace in = tile::in;
 
 class ScratchUse {
  public:
-  explicit ScratchUse(Op* kernel) : kernel_(kernel), builder_(*kernel->module()) {}
+  ScratchUse(Op* kernel, PassContext& context) : kernel_(kernel), context_(context), builder_(*kernel->module()) {}
 
-  void run() {
+  Status run() {
     std::vector<Op*> ops;
     walk(kernel_, [&](Op* op) { ops.push_back(op); });
     for (Op* op : ops) {
       builder_.set_before(op);
       builder_.set_loc(op->loc());
       replace(op);
+      if (failed_) return failure;
     }
     for (Op* op : slots_) op->erase();
+    return success;
   }
 
  private:
@@ -58,8 +61,22 @@ class ScratchUse {
       case OpKind::Barrier:
         return op->erase();
       default:
-        return;
+        if (op->info().has(Threaded) || reads_slot(op)) refuse(op);
     }
+  }
+
+  static bool reads_slot(Op* op) {
+    for (unsigned i = 0; i < op->operand_count(); ++i) {
+      Op* def = op->operand(i)->def();
+      if (def && def->is(tile::info(OpKind::Slot))) return true;
+    }
+    return false;
+  }
+
+  void refuse(Op* op) {
+    failed_ = true;
+    context_.diagnostics.report(diag::unsupported_operation, op->loc(), op->name(), "threads that share memory",
+                                context_.machine ? context_.machine->name : "a CPU");
   }
 
   Place place_of(Value* memory) {
@@ -92,15 +109,17 @@ class ScratchUse {
   }
 
   Op* kernel_;
+  PassContext& context_;
   Builder builder_;
+  bool failed_ = false;
   std::vector<Op*> slots_;  ///< the innermost first
 };
 
 }  // namespace
 
-Status use_scratch(Module& module, PassContext&) {
+Status use_scratch(Module& module, PassContext& context) {
   for (Op* kernel : *module.body()) {
-    if (kernel->is(tile::info(OpKind::Kernel))) ScratchUse(kernel).run();
+    if (kernel->is(tile::info(OpKind::Kernel)) && !ScratchUse(kernel, context).run()) return failure;
   }
   return success;
 }

@@ -16,9 +16,8 @@ FragmentMemory FragmentEmitter::memory_of(Op* access, unsigned memory_slot, unsi
   Value* memory = access->in(memory_slot);
   FragmentMemory found;
   found.type = memory->type();
-  bool is_alloc = memory->def() && memory->def()->is(tile::info(OpKind::Alloc));
-  if (memory->def() && !is_alloc) memory = memory->def()->operand(0);  // a view of a parameter
-  found.memory = is_alloc && !find(memory) ? own_memory(memory) : find(memory)->value;
+  if (memory->def() && memory->def()->is(tile::info(OpKind::View))) memory = memory->def()->operand(0);
+  found.memory = memory->def() && !find(memory) ? own_memory(memory) : find(memory)->value;
   if (found.type->is(TypeKind::Tensor)) {
     found.type =
         context().contiguous_view(found.type->dims, found.type->dtype, MemorySpace::Global);

@@ -1,5 +1,7 @@
 #include "passes/tile/cpu/fragment_panels.h"
 
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "passes/tile/cpu/fragment_stages.h"
 
 namespace tessera {
@@ -63,8 +65,7 @@ std::vector<PanelForm> panel_forms(Op* dot, const PanelShape& shape, Attr schedu
   // Packing before a loop cannot use a limit that is computed in an iteration.
   if (k < 0 || (k_limit && !is_readable(k_limit, axes))) return {};
   bool pairs = unit != PairUnit::None;
-  Attr word = schedule->get("packing");
-  std::string_view wanted = word ? std::string_view(word->string) : std::string_view();
+  std::string_view wanted = entry::text_of(schedule, schedule::key::packing);
   bool both = pairs || wanted == "both";
   bool pays_a = wanted.empty() && is_longer(axes, shape.column, shape.columns);
   bool pays_b = wanted.empty() && shape.row >= 0 && is_longer(axes, shape.row, 2 * shape.rows);

@@ -4,6 +4,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "passes/tile/cpu/fragment_pairs.h"
+#include "support/check.h"
 
 namespace tessera {
 
@@ -14,7 +15,11 @@ namespace in = tile::in;
 
 namespace {
 
-bool is_alloc(Value* memory) { return memory->def() && memory->def()->is(tile::info(OpKind::Alloc)); }
+/// An alloc, or a view of one.
+bool is_alloc(Value* memory) {
+  if (memory->def() && memory->def()->is(tile::info(OpKind::View))) memory = memory->def()->operand(0);
+  return memory->def() && memory->def()->is(tile::info(OpKind::Alloc));
+}
 
 }  // namespace
 
@@ -23,21 +28,9 @@ bool is_private_load(Op* op) { return op->is(tile::info(OpKind::Load)) && is_all
 bool is_private_store(Op* op) { return op->is(tile::info(OpKind::Store)) && is_alloc(op->in(in::Store::memory)); }
 
 bool is_fragment_root(Op* op, const TileAxes& axes) {
-  switch (kind_of(op)) {
-    case OpKind::Store:
-    case OpKind::Scatter:
-    case OpKind::Dot:
-    case OpKind::For:
-    case OpKind::If:
-      return true;
-    case OpKind::Load:
-      return is_private_load(op);
-    case OpKind::Reduce:
-    case OpKind::Scan:
-      return axes.of(op->operand(0), size_t(op->attr(attr::Scan::axis))) >= 0;
-    default:
-      return false;
-  }
+  if (op->region_count() || !op->ins(ValueClass::WrittenMemory).empty()) return true;
+  if (op->is(tile::info(OpKind::Dot)) || is_private_load(op)) return true;
+  return common::is_along_axis(op) && axes.of(op->operand(0), size_t(op->attr(common::Along::axis))) >= 0;
 }
 
 namespace {
@@ -400,6 +393,7 @@ void FragmentStages::write(const Stage& stage) {
 
 void FragmentStages::write_out(Op* op) {
   if (scatters(op)) return emitter_.scatter(op);
+  TSR_CHECK(op->is(tile::info(OpKind::Store)), "no fragments of " + std::string(op->name()));
   FragmentMemory memory = emitter_.memory_of(op, in::Store::memory, in::Store::offsets,
                                              in::Store::limits, op->in(in::Store::value));
   emitter_.store(emitter_.demand(op->in(in::Store::value)), memory);

@@ -38,6 +38,8 @@
 #include <utility>
 
 #include "ir/core/common_attributes.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "passes/analysis/launch_choices.h"
 #include "passes/tile/cpu/fragment_pairs.h"
 #include "passes/tile/cpu/fragment_sharing.h"
@@ -91,9 +93,8 @@ class KernelSplit {
     return false;
   }
 
-  static Value* memory_of(Op* access) {
-    bool writes = access->is(tile::info(OpKind::Store)) || access->is(tile::info(OpKind::Scatter));
-    Value* memory = access->operand(writes ? 1 : 0);
+  /// What a window is on.
+  static Value* root_of(Value* memory) {
     bool is_view = memory->def() && memory->def()->operand_count() > 0;
     return is_view ? memory->def()->operand(0) : memory;
   }
@@ -104,19 +105,18 @@ class KernelSplit {
       return reject(op, "the value of type " + twice->type()->text + " runs along one axis twice");
     }
     std::set<Value*> written;
-    for (Op* store : stores_) written.insert(memory_of(store));
-    for (Op* scatter : scatters_) written.insert(memory_of(scatter));
-    for (Op* access : accesses_) {
-      bool reads = !access->is(tile::info(OpKind::Store)) && !is_private_load(access);
-      if (reads && written.contains(memory_of(access))) {
-        return reject(access, "it reads memory that the kernel writes");
-      }
-    }
+    walk(kernel_, [&](Op* op) {
+      for (Value* memory : op->ins(ValueClass::WrittenMemory)) written.insert(root_of(memory));
+    });
     bool fine = true;
     walk(kernel_, [&](Op* op) {
       OpKind kind = kind_of(op);
       if (fine && kind == OpKind::Merge) fine = reject(op, "it is not expected before fragments are made");
-      if (fine && kind == OpKind::AllocShared) fine = reject(op, "its kernel holds tiles larger than its registers");
+      if (fine && op->info().has(Threaded)) fine = reject(op, "its kernel holds tiles larger than its registers");
+      for (Value* memory : op->ins(ValueClass::ReadMemory)) {
+        bool meets_writes = !is_private_load(op) && written.contains(root_of(memory));
+        if (fine && meets_writes) fine = reject(op, "it reads memory that the kernel writes");
+      }
       bool keeps = kind == OpKind::Reduce && op->attr(attr::Reduce::keep);
       if (fine && keeps) fine = reject(op, "it keeps the axis that it combines");
     });
@@ -147,7 +147,7 @@ class KernelSplit {
       bool stores = is_private_store(op);
       if (!stores && !is_private_load(op)) continue;
       Value* value = stores ? op->in(in::Store::value) : op->result();
-      Value* memory = memory_of(op);
+      Value* memory = root_of(op->in(stores ? unsigned(in::Store::memory) : unsigned(in::Load::memory)));
       std::vector<Value*> offsets = op->ins(stores ? unsigned(in::Store::offsets) : unsigned(in::Load::offsets));
       size_t lead = offsets.size() - value->type()->rank();
       for (size_t i = 0; i < value->type()->rank(); ++i) {
@@ -246,7 +246,7 @@ class KernelSplit {
     // Copies of the innermost step are made only when asked for: the loop has enough independent
     // work without, and scheduling several steps together costs registers (tried: 1 step 260, 4
     // steps 233, 8 steps 180 GFLOP/s).
-    if (Attr unroll = schedule->get("unroll")) shape_.unroll = unroll->integer;
+    shape_.unroll = entry::read(schedule, schedule::key::unroll).value_or(shape_.unroll);
     while (shape_.run % shape_.unroll != 0) --shape_.unroll;
     if (dots_.empty()) return;
     if (takes_pairs()) unit_ = pair_unit(machine);
@@ -259,12 +259,12 @@ class KernelSplit {
     } else {
       choose_register_block(machine);
     }
-    Attr fragment = schedule->get("fragment");
+    AttrList fragment = entry::read(schedule, schedule::key::fragment);
     if (uses_matrix_unit(machine)) column_extent_ = pair_block;
-    if (!fragment || fragment->elements.size() != 2 || uses_matrix_unit(machine)) return;
+    if (fragment.size() != 2 || uses_matrix_unit(machine)) return;
     int64_t lanes = shape_.lanes;
-    if (row_ >= 0 || back_to_back_) shape_.rows = fragment->elements[0]->integer;
-    column_extent_ = std::max(lanes, fragment->elements[1]->integer / lanes * lanes);
+    if (row_ >= 0 || back_to_back_) shape_.rows = fragment[0];
+    column_extent_ = std::max(lanes, fragment[1] / lanes * lanes);
   }
 
   /// Whether a matrix unit computes back-to-back dots: the columns at hand are then as many as it
@@ -283,8 +283,7 @@ class KernelSplit {
 
   /// Whether the kernel has dots of pairs and their epilogues, and nothing else.
   bool takes_pairs() const {
-    Attr packing = kernel_->attr(attr::Kernel::schedule)->get("packing");
-    bool packs = !packing || packing->string == "both";
+    bool packs = entry::read(kernel_->attr(attr::Kernel::schedule), schedule::key::packing).value_or("both") == "both";
     if (!packs || row_ < 0 || !column_outside_) return false;
     return std::all_of(roots_.begin(), roots_.end(), [&](Op* root) {
       return root->is(tile::info(OpKind::Dot)) && root->block() == kernel_->region()->front() &&

@@ -14,9 +14,6 @@
 #include <algorithm>
 #include <map>
 
-#include "ir/layout/reduction.h"
-#include "ir/layout/scan.h"
-#include "ir/layout/text.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/shared_memory.h"
 #include "passes/pass.h"
@@ -41,12 +38,6 @@ struct Buffer {
   std::vector<Op*> uses = {};
 };
 
-int64_t element_count(Type type) {
-  int64_t count = 1;
-  for (Dim dim : type->dims) count *= *dim->constant();
-  return count;
-}
-
 Buffer shared_buffer(Op* op) {
   Type type = op->result()->type();
   return {op,
@@ -61,35 +52,13 @@ Buffer shared_buffer(Op* op) {
           {}};
 }
 
-/// Partial results of a reduction between warps; no bytes where there are none.
-Buffer reduction_buffer(Op* op) {
-  std::optional<layout::Layout> from = layout::parse_layout(op->operand(0)->type()->layout);
-  TSR_CHECK(from, "a reduction of a tile without a layout");
-  using tile::attr::Reduce;
-  int slots = layout::plan_reduction(*from, int(op->attr(Reduce::axis)), op->attr(Reduce::keep))
-                  .slot_count();
-  Type result = op->result()->type();
-  int64_t bytes = slots > 1 ? slots * element_count(result) * byte_size(result->dtype) : 0;
-  return {op, Reduce::shared_offset, bytes, 16, 0, false, false, 0, 0, {}};
-}
-
-/// The values that the warps of a scan exchange.
-Buffer scan_buffer(Op* op) {
-  Type type = op->operand(0)->type();
-  std::optional<layout::Layout> from = layout::parse_layout(type->layout);
-  std::optional<layout::Scan> plan =
-      from ? layout::plan_scan(*from, int(op->attr(tile::attr::Scan::axis))) : std::nullopt;
-  TSR_CHECK(plan, "a scan of a tile without a plan");
-  return {op,
-          tile::attr::Scan::shared_offset,
-          plan->exchanged() * byte_size(type->dtype),
-          16,
-          0,
-          false,
-          false,
-          0,
-          0,
-          {}};
+/// Where warps exchange what they combine in a reduction or scan.
+void add_exchange(Op* op, std::vector<Buffer>& buffers) {
+  std::optional<int64_t> bytes = tile::exchanged_bytes(op);
+  TSR_CHECK(bytes, "warps combine a tile that has no layout or no plan");
+  if (!*bytes) return;
+  buffers.push_back(
+      {op, tile::attr::Reduce::shared_offset, *bytes, tile::exchange_alignment, 0, false, false, 0, 0, {}});
 }
 
 /// Which buffers are used when.
@@ -125,6 +94,7 @@ class Lifetimes {
       Op* user = use->owner();
       switch (tile::kind_of(user)) {
         case OpKind::Slot:
+        case OpKind::View:
           if (!collect(user->result(), buffer)) return false;
           continue;
         case OpKind::CopyAsync:
@@ -203,10 +173,9 @@ Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostic
   walk(kernel, [&](Op* op) {
     bool memory = op->is(tile::info(OpKind::AllocShared)) || op->is(tile::info(OpKind::Barriers));
     if (memory) buffers.push_back(shared_buffer(op));
-    if (op->is(tile::info(OpKind::Reduce))) buffers.push_back(reduction_buffer(op));
-    if (op->is(tile::info(OpKind::Scan))) buffers.push_back(scan_buffer(op));
+    bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
+    if (combines) add_exchange(op, buffers);
   });
-  std::erase_if(buffers, [](const Buffer& buffer) { return buffer.bytes == 0; });
   std::stable_sort(buffers.begin(), buffers.end(),
                    [](const Buffer& a, const Buffer& b) { return a.alignment > b.alignment; });
   Lifetimes lifetimes(kernel);

@@ -3,15 +3,20 @@
 #include <algorithm>
 
 #include "ir/core/context.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "ir/tile/ops.h"
 
 namespace tessera {
 
 namespace {
 
-int64_t number(Attr dict, std::string_view key, int64_t otherwise) {
-  Attr value = dict ? dict->get(key) : nullptr;
-  return value && value->is(AttrKind::Int) ? value->integer : otherwise;
+namespace key = schedule::key;
+
+/// What a role is given; 0 where it is not named.
+int64_t of_role(Attr roles, std::string_view role) {
+  Attr value = roles ? roles->get(role) : nullptr;
+  return value ? value->integer : 0;
 }
 
 }  // namespace
@@ -24,29 +29,25 @@ int64_t launch_registers(const Machine& machine, int64_t threads) {
 GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
   Attr from = kernel->attr(tile::attr::Kernel::schedule);
   GpuSchedule schedule;
-  schedule.compute_warps = number(from, "warps", schedule.compute_warps);
-  schedule.stages = number(from, "stages", 1);
-  Attr order = from ? from->get("order") : nullptr;
-  if (order && order->string == "grouped") schedule.group = number(from, "group", 8);
-  Attr roles = from ? from->get("roles") : nullptr;
+  std::optional<int64_t> warps = entry::read(from, key::warps);
+  schedule.compute_warps = warps.value_or(schedule.compute_warps);
+  schedule.stages = entry::read(from, key::stages).value_or(1);
+  if (entry::text_of(from, key::order) == "grouped") schedule.group = entry::read(from, key::group).value_or(8);
+  Attr roles = entry::node(from, key::roles);
   if (!machine.gpu.has_tma) {
     // All warps load and compute; that tiles are made for so many of them is still true.
-    bool says_warps = from && from->get("warps");
-    if (roles && !says_warps) schedule.compute_warps = std::max<int64_t>(4, 4 * number(roles, "mma", 1));
+    if (roles && !warps) schedule.compute_warps = std::max<int64_t>(4, 4 * of_role(roles, "mma"));
     return schedule;
   }
-  if (roles) {
-    schedule.load_groups = number(roles, "load", 0);
-    // Somebody has to compute: no group is none that was asked for.
-    if (int64_t groups = number(roles, "mma", 0)) schedule.compute_warps = 4 * groups;
-  }
+  schedule.load_groups = of_role(roles, "load");
+  // Somebody has to compute: no group is none that was asked for.
+  if (int64_t groups = of_role(roles, "mma")) schedule.compute_warps = 4 * groups;
   if (machine.gpu.has_register_reallocation) {
-    Attr registers = from ? from->get("registers") : nullptr;
-    schedule.load_registers = number(registers, "load", 0);
-    schedule.compute_registers = number(registers, "mma", 0);
+    Attr registers = entry::node(from, key::registers);
+    schedule.load_registers = of_role(registers, "load");
+    schedule.compute_registers = of_role(registers, "mma");
   }
-  Attr persistent = from ? from->get("persistent") : nullptr;
-  schedule.persistent = persistent && persistent->boolean;
+  schedule.persistent = entry::read(from, key::persistent);
   return schedule;
 }
 

@@ -7,11 +7,13 @@
 
 #include <algorithm>
 
+#include "ir/core/kernel_size.h"
 #include "ir/tile/ops.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/copy_ring.h"
 #include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera {
 
@@ -62,23 +64,61 @@ bool has_iterations(Op* channel, bool persistent) {
   return loops > 0;
 }
 
+/// What a kernel does with its stages; of variants the last counts.
+enum class Stages : uint8_t { NoLoop, Used, ByHand, Ignored };
+
+/// Gives a kernel's channels and loops their slots.
+Stages buffer(Op* kernel, int64_t stages) {
+  bool is_used = false, is_ignored = false;
+  for (Op* op : *kernel->region()->front()) {
+    if (!op->is(tile::info(OpKind::Channel)) || !has_iterations(op, kernel->attr(attr::Kernel::persistent))) continue;
+    bool fits = is_between_roles(op);
+    if (fits) set_stages(op, stages);
+    (fits ? is_used : is_ignored) = true;
+  }
+  if (stages == 1) return Stages::Used;
+  if (has_written_memory(kernel)) return is_used ? Stages::Used : Stages::ByHand;
+  std::vector<Op*> loops;
+  walk(kernel, [&](Op* op) {
+    if (op->is(tile::info(OpKind::For))) loops.push_back(op);
+  });
+  for (Op* loop : loops) is_used |= ring_of_copies(loop, stages);
+  return is_used ? Stages::Used : is_ignored ? Stages::Ignored : Stages::NoLoop;
+}
+
+std::string why_without(Stages outcome) {
+  switch (outcome) {
+    case Stages::ByHand: return "memory that the kernel allocates itself has the slots that it asks for";
+    case Stages::Ignored: return "where the copy engine loads operands of dots, stages need 'roles'";
+    default: return "no loop of the kernel copies what it loads to shared memory";
+  }
+}
+
+/// The variants of a kernel of the program, whose schedule asks for stages.
+struct Asked {
+  Loc loc;
+  std::string name;
+  Stages outcome;
+};
+
 }  // namespace
 
 Status multi_buffer(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "multi_buffer needs a machine");
+  std::vector<Asked> asked;
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     int64_t stages = std::max<int64_t>(1, context.option("stages", gpu_schedule(kernel, *context.machine).stages));
-    for (Op* op : *kernel->region()->front()) {
-      if (!op->is(tile::info(OpKind::Channel)) || !is_between_roles(op)) continue;
-      if (has_iterations(op, kernel->attr(attr::Kernel::persistent))) set_stages(op, stages);
-    }
-    if (stages == 1 || has_written_memory(kernel)) continue;
-    std::vector<Op*> loops;
-    walk(kernel, [&](Op* op) {
-      if (op->is(tile::info(OpKind::For))) loops.push_back(op);
-    });
-    for (Op* loop : loops) ring_of_copies(loop, stages);
+    Stages outcome = buffer(kernel, stages);
+    if (stages == 1 || !kernel->attr(attr::Kernel::own)) continue;
+    auto known = std::ranges::find(asked, kernel->loc(), &Asked::loc);
+    if (known == asked.end()) known = asked.insert(known, {kernel->loc(), kernel_name(kernel), outcome});
+    known->outcome = std::max(known->outcome, outcome);
+  }
+  for (const auto& [loc, name, outcome] : asked) {
+    if (outcome == Stages::Used) continue;
+    context.diagnostics.report(diag::schedule_no_effect, loc, "'stages'", name, context.machine->name)
+        .help(why_without(outcome));
   }
   return success;
 }

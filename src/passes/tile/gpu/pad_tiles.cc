@@ -134,11 +134,10 @@ class Padding {
     if (op->is(tile::info(OpKind::Store))) return limit_access(op, op->in(in::Store::value), in::Store::limits);
     if (op->is(tile::info(OpKind::Gather))) return limit_access(op, op->result(), in::Gather::limits);
     if (op->is(tile::info(OpKind::Scatter))) return limit_access(op, op->in(in::Scatter::value), in::Scatter::limits);
-    bool scans = op->is(tile::info(OpKind::Scan));
-    if (!scans && !op->is(tile::info(OpKind::Reduce))) return;
+    if (!common::is_along_axis(op)) return;
     size_t axis = size_t(op->attr(common::Along::axis));
     if (!padded(op->operand(0), axis)) return;
-    unsigned slot = scans ? unsigned(in::Scan::limit) : unsigned(in::Reduce::limit);
+    unsigned slot = op->slot_count() - 1;
     op->set_slot(slot, std::vector{limited(op->in(slot), extent_of(op->operand(0), axis))});
   }
 

@@ -46,7 +46,7 @@ void lay_out(Value* memory) {
 bool place_written_memory(Op* kernel, const Machine& machine) {
   std::vector<Op*> allocs, barriers;
   walk(kernel, [&](Op* op) {
-    if (op->is(tile::info(OpKind::AllocShared))) allocs.push_back(op);
+    if (op->is(tile::info(OpKind::AllocShared)) && op->attr(tile::attr::AllocShared::written)) allocs.push_back(op);
     if (op->is(tile::info(OpKind::Barrier))) barriers.push_back(op);
   });
   for (Op* alloc : allocs) {
@@ -55,7 +55,7 @@ bool place_written_memory(Op* kernel, const Machine& machine) {
   }
   Builder builder(*kernel->module());
   for (Op* barrier : barriers) {
-    if (!machine.gpu.has_wgmma) break;
+    if (!machine.gpu.has_wgmma || allocs.empty()) break;
     builder.set_before(barrier);
     builder.set_loc(barrier->loc());
     tile::fence_async(builder);

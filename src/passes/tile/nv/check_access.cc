@@ -7,6 +7,7 @@
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
 #include "passes/tile/nv/emit_where.h"
+#include "support/check.h"
 
 namespace tessera {
 
@@ -44,7 +45,7 @@ void NvLowering::check_access(Op* op) {
                               op->ins(in::StoreAsync::offsets), op->ins(in::StoreAsync::limits));
       break;
     case OpKind::Gather: return check_rows(op);
-    default: return;
+    default: TSR_UNREACHABLE("no check of " + std::string(op->name()));
   }
   AccessCheck check(b_, std::move(ranges));
   Value* violation = check.violation();

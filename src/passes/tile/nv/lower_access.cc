@@ -193,7 +193,7 @@ void NvLowering::lower_load(Op* op) {
   auto define_as = [&](Value* loaded) {
     define(op->result(), tile->dtype == DType::Bool ? b_.cast(loaded, DType::Bool) : loaded);
   };
-  if (is_shared(memory.type)) return define_as(load_shared(memory, in_memory(b_.context(), tile)));
+  if (has_layout(memory.type)) return define_as(load_shared(memory, in_memory(b_.context(), tile)));
   Access access = global_access(memory, tile, op->ins(in::Load::offsets), op->ins(in::Load::limits));
   Type part = in_memory(b_.context(), b_.context().reg(tile->dtype, access.width));
   Attr fill_value = op->attr(attr::Load::fill);
@@ -215,7 +215,7 @@ void NvLowering::lower_store(Op* op) {
   Type tile = tile_value->type();
   Value* stored = value(tile_value);
   if (tile->dtype == DType::Bool) stored = b_.cast(stored, DType::U8);
-  if (is_shared(memory.type)) return store_shared(stored, memory, in_memory(b_.context(), tile));
+  if (has_layout(memory.type)) return store_shared(stored, memory, in_memory(b_.context(), tile));
   Access access = global_access(memory, tile, op->ins(in::Store::offsets), op->ins(in::Store::limits));
   Value* owner = is_canonical(access.layout);
   for (int r = 0; r < access.layout.registers_per_thread(); r += access.width) {

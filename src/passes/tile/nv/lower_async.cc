@@ -4,6 +4,7 @@
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
 #include "ir/target/ops.h"
+#include "ir/text/entries.h"
 #include "ir/tile/ops.h"
 #include "passes/tile/nv/emit_where.h"
 #include "support/check.h"
@@ -57,13 +58,11 @@ Value* NvLowering::descriptor(Value* global, Type shared_type) {
                                         : table.constant(0);
   Value* parameter = global;
   while (parameter->def()) parameter = parameter->def()->operand(0);
-  Attr map = context.dict({{"box", context.integers(box)},
-                           {"buffer", context.integer(parameter->index())},
-                           {"dims", context.dims_array(dims)},
-                           {"dtype", context.dtype(type->dtype)},
-                           {"offset", context.dim(offset)},
-                           {"strides", context.dims_array(strides)},
-                           {"swizzle", context.integer(int64_t(shared.swizzle()))}});
+  using entry::TensorMap;
+  Attr map = entry::make_dict(context, {TensorMap::box(context, box), TensorMap::buffer(context, parameter->index()),
+                                        TensorMap::dims(context, dims), TensorMap::dtype(context, type->dtype),
+                                        TensorMap::offset(context, offset), TensorMap::strides(context, strides),
+                                        TensorMap::swizzle(context, int64_t(shared.swizzle()))});
   auto [it, inserted] = descriptor_args_.try_emplace(map);
   if (inserted) {
     descriptors_.push_back(map);

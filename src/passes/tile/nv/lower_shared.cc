@@ -52,6 +52,7 @@ Value* NvLowering::shared_offset(const SharedLayout& shared, const std::vector<V
 /// The addresses of registers 0, width, 2*width, … of a tile that fills the memory.
 std::vector<Value*> NvLowering::shared_addresses(Memory memory, const layout::Layout& layout, int width) {
   const SharedLayout& shared = shared_layout_of(memory.type);
+  if (context_.accessed) context_.accessed({kernel_, current_, layout, shared, width});
   std::vector<Value*> own;
   for (int axis = 0; axis < layout.rank(); ++axis) own.push_back(thread_coordinate(layout, axis));
   Value* offset = shared_offset(shared, own);

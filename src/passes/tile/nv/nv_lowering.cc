@@ -13,10 +13,11 @@ namespace tessera {
 using Kind = ElementwiseKind;
 using tile::OpKind;
 
-NvLowering::NvLowering(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostics)
+NvLowering::NvLowering(Op* kernel, const PassContext& context)
     : kernel_(kernel),
-      machine_(machine),
-      diagnostics_(diagnostics),
+      context_(context),
+      machine_(*context.machine),
+      diagnostics_(context.diagnostics),
       func_(declare()),
       b_(*kernel->module(), func_),
       divisibility_(kernel),
@@ -108,6 +109,7 @@ void NvLowering::make_entry() {
 void NvLowering::lower_block(Block* block) {
   for (Op* op : *block) {
     b_.at().set_loc(op->loc());
+    current_ = op;
     if (log_ && op->has(common::Access::site)) check_access(op);
     lower(op);
     allowed_ = nullptr;

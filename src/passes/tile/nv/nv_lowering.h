@@ -19,6 +19,7 @@
 #include "ir/layout/wgmma_descriptor.h"
 #include "ir/numbers/machine.h"
 #include "passes/analysis/divisibility.h"
+#include "passes/pass.h"
 #include "passes/target/target_builder.h"
 #include "passes/tile/common/access_check.h"
 #include "passes/tile/common/sizes.h"
@@ -29,7 +30,7 @@ namespace tessera {
 
 class NvLowering {
  public:
-  NvLowering(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostics);
+  NvLowering(Op* kernel, const PassContext& context);
   /// Makes the target.func of the kernel, before it.
   /// Fails after a report where the machine has no instruction for an op.
   Status run();
@@ -132,7 +133,8 @@ class NvLowering {
   // lower_shared.cc: shared memory.
   void lower_alloc_shared(Op* op);
   void lower_slot(Op* op);
-  bool is_shared(Type memory) const { return memory->space == MemorySpace::Shared && memory->is(TypeKind::View); }
+  /// Memory without a layout is accessed as global memory is.
+  bool has_layout(Type memory) const { return memory->is(TypeKind::View) && !memory->layout.empty(); }
   Value* shared_offset(const layout::SharedLayout& shared, const std::vector<Value*>& coordinates);
   std::vector<Value*> shared_addresses(Memory memory, const layout::Layout& layout, int width);
   Value* load_shared(Memory memory, Type tile);
@@ -196,6 +198,8 @@ class NvLowering {
   void for_each_column(Value* global, Value* shared, const std::vector<Value*>& offsets, F&& emit);
 
   Op* kernel_;
+  Op* current_ = nullptr;  ///< that is being lowered
+  const PassContext& context_;
   const Machine& machine_;
   DiagnosticEngine& diagnostics_;
   bool failed_ = false;

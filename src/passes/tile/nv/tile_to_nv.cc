@@ -17,7 +17,7 @@ Status tile_to_nv(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "tile_to_nv needs a machine");
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(tile::OpKind::Kernel))) continue;
-    if (NvLowering(kernel, *context.machine, context.diagnostics).run().failed()) return failure;
+    if (NvLowering(kernel, context).run().failed()) return failure;
   }
   module.set_level(Level::Target);
   return success;

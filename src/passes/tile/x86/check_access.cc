@@ -4,6 +4,7 @@
 #include "ir/core/common_attributes.h"
 #include "ir/tile/ops.h"
 #include "passes/tile/x86/kernel_lowering.h"
+#include "support/check.h"
 
 namespace tessera {
 
@@ -55,6 +56,8 @@ void KernelLowering::check_access(Op* op) {
   } else if (op->is(tile::info(OpKind::Store))) {
     ranges = checked_ranges(op->in(in::Store::memory), op->in(in::Store::value)->type(),
                             op->ins(in::Store::offsets), op->ins(in::Store::limits));
+  } else {
+    TSR_UNREACHABLE("no check of " + std::string(op->name()));
   }
   AccessCheck check(b_, std::move(ranges));
   Value* violation = gathers ? check.any_violation() : check.violation();

@@ -74,42 +74,13 @@ bool check_dots(Op* kernel, PassContext& context) {
   return fine;
 }
 
-/// Whether a tile becomes registers: each of its elements is an operand of some instruction.
-bool is_fragment(Type tile) {
-  constexpr int64_t most_elements = 16384;
-  int64_t elements = 1;
-  for (Dim extent : tile->dims) {
-    std::optional<int64_t> count = extent->constant();
-    if (!count || *count > most_elements) return false;
-    elements *= std::max<int64_t>(*count, 1);
-    if (elements > most_elements) return false;
-  }
-  return true;
-}
-
-/// A module that was read may say that its tiles are fragments where some are not.
-bool check_fragments(Op* kernel, PassContext& context) {
-  bool fine = true;
-  walk(kernel, [&](Op* op) {
-    for (unsigned i = 0; i < op->result_count() && fine; ++i) {
-      Type type = op->result(i)->type();
-      if (!type->is(TypeKind::Tile) || is_fragment(type)) continue;
-      context.diagnostics.report(diag::unsupported_operation, op->loc(), std::string(op->name()), type->text,
-                                 context.machine->name)
-          .note(op->loc(), "a fragment is held in registers, so its extents are small constants");
-      fine = false;
-    }
-  });
-  return fine;
-}
-
 }  // namespace
 
 Status tile_to_x86(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "tile_to_x86 needs a machine");
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(tile::OpKind::Kernel))) continue;
-    if (!check_fragments(kernel, context) || !check_dots(kernel, context)) return failure;
+    if (!check_dots(kernel, context)) return failure;
     Op* func = declare(kernel);
     KernelLowering(kernel, func, *context.machine).run();
     kernel->erase();

@@ -419,6 +419,14 @@ class CodeView {
     });
   }
 
+  /** Pins a line of the entry's function in the graph. */
+  pinGraph(line) {
+    const pane = this.pane('graph'),
+      at = pane.doc.units.indexOf(this.program.name) + line;
+    this.onCursor(pane, at, 'pin');
+    pane.listing.scrollToLine(at);
+  }
+
   /** What a link says of this view: a kernel, and the line that is pinned as FILE:LINE. */
   state() {
     const { key } = this.pinned || { key: -1 };

@@ -128,25 +128,12 @@ class Inspection {
     return { kind: code.kind, units };
   }
 
-  /** What a kernel is called where it is written: its function, or the line that it computes. */
+  /** What a kernel is called in the source: its function, or the text that it computes. */
   sourceNameOf(kernel) {
-    if (!this.sourceNames) {
-      const kernels = this.report.targets.flatMap((target) => target.kernels);
-      this.sourceNames = new Map(kernels.map(({ name, source }) => [name, this.wordsAt(source)]));
-    }
+    this.sourceNames ??= new Map(
+      this.report.targets.flatMap((target) => target.kernels.map(({ name, title }) => [name, title])),
+    );
     return this.sourceNames.get(kernel) || '';
-  }
-
-  /** The function that is defined at FILE:LINE:COLUMN, or the text that begins there. */
-  wordsAt(source) {
-    const [, name, line, column] = /^(.*):(\d+):(\d+)$/.exec(source) || [];
-    const file = this.files.findIndex((known) => known.name === name);
-    const text = this.fileTexts[file]?.[line - 1];
-    if (text === undefined) return '';
-    const defined = /^\s*def\s+(\w+)/.exec(text);
-    if (defined) return defined[1];
-    const words = text.slice(indexOfByte(text, column - 1)).replace(/\s*#.*/, '').trim();
-    return words.length > 28 ? words.slice(0, 27) + '…' : words;
   }
 
   /** Both names of a kernel. */

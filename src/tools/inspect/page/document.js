@@ -9,7 +9,9 @@ class Document {
     this.units = [];
     for (const unit of units) {
       if (this.texts.length) this.add('', -1, 0, this.units.at(-1));
-      if (unit.sameAs) this.add(`# ${unit.name} shares the code of ${unit.sameAs}:`, -1, 0, unit.name);
+      const title = inspection.sourceNameOf(unit.name);
+      if (title && title !== unit.name) this.add(`# ${title}`, -1, 0, unit.name);
+      if (unit.sameAs) this.add(`# ${unit.name} shares the code of ${inspection.titleOf(unit.sameAs)}:`, -1, 0, unit.name);
       for (let i = 0; i < unit.lines.length; i += 2) {
         const place = inspection.place(unit.lines[i + 1]);
         this.add(inspection.texts[unit.lines[i]], place ? place.key : -1, place ? place.column : 0, unit.name);

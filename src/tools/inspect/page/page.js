@@ -1,6 +1,6 @@
 // The page: views, the program that is shown, light and dark.
 
-const VIEWS = ['code', 'passes', 'kernels', 'memory'];
+const VIEWS = ['code', 'passes', 'kernels', 'memory', 'graph', 'layouts'];
 const byId = (id) => document.getElementById(id);
 
 /** What was chosen last, where the browser lets a page keep it. */
@@ -38,11 +38,19 @@ class Page {
       passes: new PassView(byId('view-passes'), inspection, () => this.showView('code')),
       kernels: new KernelView(byId('view-kernels'), inspection, showKernel),
       memory: new MemoryView(byId('view-memory'), inspection),
+      graph: new GraphView(byId('view-graph'), inspection, {
+        onKernel: showKernel,
+        onLine: (line) => {
+          this.showView('code');
+          this.views.code.pinGraph(line);
+        },
+      }),
+      layouts: new LayoutView(byId('view-layouts'), inspection, { onKernel: showKernel }),
     };
     this.offerPrograms();
     this.listen();
     this.restore();
-    this.views.code.onMove = () => this.link();
+    for (const view of ['code', 'graph', 'layouts']) this.views[view].onMove = () => this.link();
     addEventListener('hashchange', () => this.restore());
   }
 
@@ -68,11 +76,11 @@ class Page {
     this.link();
   }
 
-  /** The address says what is shown, so that it can be sent: #view=code&entry=…&target=…&kernel=…&line=FILE:LINE */
+  /** The address says what is shown, so that it can be sent: #view=code&entry=…&target=…, then what the view adds. */
   link() {
     if (this.isRestoring) return;
     const parts = { view: this.view, entry: this.program.name, target: this.program.target };
-    const state = new URLSearchParams({ ...parts, ...(this.view === 'code' ? this.views.code.state() : {}) });
+    const state = new URLSearchParams({ ...parts, ...this.views[this.view].state?.() });
     for (const [key, value] of [...state]) if (!value) state.delete(key);
     try {
       history.replaceState(null, '', `#${state}`);
@@ -94,7 +102,7 @@ class Page {
     }
     this.showProgram();
     this.showView(VIEWS.includes(asked.get('view')) ? asked.get('view') : 'code');
-    if (this.view === 'code') this.views.code.restore(Object.fromEntries(asked));
+    this.views[this.view].restore?.(Object.fromEntries(asked));
     this.isRestoring = false;
   }
 
@@ -174,7 +182,7 @@ class Page {
       /^(SELECT|INPUT)$/.test(event.target.tagName)
     )
       return;
-    if (event.key >= '1' && event.key <= '4') this.showView(VIEWS[Number(event.key) - 1]);
+    if (event.key >= '1' && event.key <= String(VIEWS.length)) this.showView(VIEWS[Number(event.key) - 1]);
     else if (event.key === 't') this.nextTheme();
     else if (event.key === '?') byId('keys').showModal();
     else if (!(this.view === 'code' && this.views.code.key(event))) return;
@@ -196,6 +204,7 @@ class Page {
     byId('theme').setAttribute('aria-label', `Colours: ${names[theme][1]}`);
     byId('theme').title = `Colours: ${names[theme][1]} (t)`;
     for (const pane of this.views.code.panes) this.views.code.drawRuler(pane);
+    this.views.layouts.repaint();
   }
 }
 

@@ -237,7 +237,7 @@ class PassView {
     const name = module.units[change.unit],
       before = this.inspection.linesAfter(module, change.unit, s - 1);
     if (change.gone)
-      return el('p', { class: 'gone' }, el('del', {}, name), ` is gone, ${count(before.length / 2, 'line')}`);
+      return el('p', { class: 'gone' }, el('del', {}, this.inspection.titleOf(name)), ` is gone, ${count(before.length / 2, 'line')}`);
     const holder = el('div', {});
     const details = el(
       'details',
@@ -245,7 +245,7 @@ class PassView {
       el(
         'summary',
         {},
-        el('code', {}, name),
+        el('code', {}, this.inspection.titleOf(name)),
         before.length ? '' : ' is new',
         ' ',
         el('ins', {}, `+${added(change.edits)}`),
@@ -264,7 +264,7 @@ class PassView {
     const rows = diffRows(this.inspection.texts, before, edits);
     if (rows.length === 0)
       return el('p', { class: 'muted' }, 'The text is the same; only places in the source differ.');
-    const listing = new Listing(`What changed in ${name}`, {
+    const listing = new Listing(`What changed in ${this.inspection.titleOf(name)}`, {
       draw: (node, i, text, isFirst) => {
         const row = rows[i];
         node.classList.add({ ' ': 'same', '-': 'minus', '+': 'plus', '…': 'gap' }[row.kind]);

@@ -9,6 +9,7 @@ const HELP = {
   step: 'When it is launched, counted from the first step of the plan',
   programs: 'Instances of the kernel in a launch; each computes one tile',
   operations: 'Additions, multiplications and other arithmetic on elements',
+  dots: 'The instruction that was chosen for dots, with the dtype of their factors',
   bytes: 'Read and written, each element as often as the kernel asks for it',
   'FLOP/byte': 'Operations for each byte moved; kernels with few are bound by memory',
   'at least': 'The time of the bytes or of the operations at the peak figures of the machine, the longer one',
@@ -111,6 +112,12 @@ const formula = (text) => el('code', { class: 'formula' }, text);
 
 function operationsOf({ flops, flops_at_most: isBound }) {
   return flops === null ? 'data decides' : (isBound ? 'at most ' : '') + flops;
+}
+
+/** The instruction that was chosen for dots. */
+function dotsOf({ dot_dtype: dtype, dot_instruction: chosen }) {
+  if (!dtype) return null;
+  return chosen ? `${chosen.name} ${chosen.shape}, ${chosen.dtype}` : 'multiply-adds';
 }
 
 /** A figure over a bar as long as its part of the most. */
@@ -261,6 +268,7 @@ class KernelView {
       { name: 'source', cell: (kernel) => el('code', {}, kernel.source) },
       { name: 'programs', cell: (kernel) => formula(kernel.grid.join(' × ') || '1') },
       { name: 'operations', cell: (kernel) => formula(operationsOf(kernel)) },
+      ...(kernels.some((kernel) => kernel.dot_dtype) ? [{ name: 'dots', cell: dotsOf }] : []),
       { name: 'bytes read', cell: (kernel) => formula(kernel.bytes_read) },
       { name: 'bytes written', cell: (kernel) => formula(kernel.bytes_written) },
       ...(isGpu ? [] : [{ name: 'scratch', cell: (kernel) => formula(kernel.scratch_bytes) }]),

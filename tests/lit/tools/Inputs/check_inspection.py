@@ -1,10 +1,11 @@
 """Compares the data of an inspection with the dumps of the same file: check_inspection.py STAGE,STAGE,... SOURCE [OPTION ...].
 
-The page holds the same data. Replayed edits give the text of each stage at the end of its level; the code is the code of
+The page holds the same data. The graph that is drawn is that of the text; layouts are those that tessera-opt shows. Replayed edits give the text of each stage at the end of its level; the code is the code of
 the dump; places are in the files. Numbers of values differ between the two by design, so both texts are numbered anew.
 """
 import base64
 import gzip
+import itertools
 import json
 import os
 import re
@@ -86,6 +87,63 @@ def inspect(arguments):
     return data
 
 
+def text_of_unit(module, state, unit):
+    lines = []
+    for at in module["states"][:state + 1]:
+        for change in at["changes"]:
+            if change["unit"] == unit:
+                lines = apply(lines, change.get("edits", []))
+    return lines
+
+
+def check_graph(module, data):
+    """Nodes are the ops of the text in its order, edges its operands; each op but those without work has its kernels."""
+    graph, units = module["graph"], set(module["units"])
+    lines = [data["texts"][text] for text, _ in text_of_unit(module, graph["state"], graph["unit"])]
+    for op in graph["ops"]:
+        line = lines[op["line"]]
+        assert re.search(rf"\b{re.escape(op['name'])}\b", line), (op, line)
+        for value in op["out"]:
+            assert graph["values"][value]["type"] in line, (op, line)
+        assert 0 <= op["call"] <= len(data["inlined"]) and set(op["kernels"]) <= units, op
+    operands = [len(re.findall(r"%[\w.]+(?!\S*:)", re.sub(r"^.*? gir\.\w+", "", lines[op["line"]]))) for op in graph["ops"]]
+    assert operands == [len(op["in"]) for op in graph["ops"]], "edges are not the operands"
+    makers = [value["op"] for value in graph["values"]]
+    assert all(makers[value] < n for n, op in enumerate(graph["ops"]) for value in op["in"]), "an op reads what comes later"
+    assert all(op["kernels"] for op in graph["ops"] if op["name"] in ("gir.gemm", "gir.gelu", "gir.flash_attention"))
+    assert all(call["around"] < n for n, call in enumerate(data["inlined"], 1)), "a call comes before that around it"
+
+
+def check_layout(text, table):
+    """The tables give what tessera-opt draws."""
+    shown = subprocess.run(["tessera-opt", "--show-layout", text], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+    rows = [line.split() for line in shown.split("\n") if re.match(r" *\d+ ", line)]
+    rows = [row[1:] for row in rows if row and not all(cell.isdigit() and int(cell) == i for i, cell in enumerate(row))]
+    extents = ([1, 1] + table["extents"])[-2:]
+    found = {}
+    if table["kind"] == "memory":
+        found = {divmod(n, extents[1]): str(offset) for n, offset in enumerate(table["offsets"])}
+    else:
+        rank = len(table["extents"])
+        parts = [[numbers[i:i + rank] for i in range(0, len(numbers), rank)] or [[]]
+                 for numbers in (table["warps"], table["lanes"], table["registers"])]
+        for (w, warp), (l, lane), (r, register) in itertools.product(*map(enumerate, parts)):
+            at = tuple([0, 0, *(a + b + c for a, b, c in zip(warp, lane, register))][-2:])
+            found.setdefault(at, f"{w}:{l}:{r}")
+    cells = {(i, j): cell for i, row in enumerate(rows) for j, cell in enumerate(row)}
+    assert cells == found, f"{text} is not drawn as it is"
+
+
+def check_layouts(module, data):
+    for kernel in module.get("layouts", []):
+        assert kernel["kernel"] in module["units"], kernel["kernel"]
+        for access in kernel["accesses"]:
+            assert {access["layout"], access["shared"]} <= set(data["layouts"])
+            most = [max(words) - (sum(words) + 31) // 32 for words in access["words"]]
+            assert sum(most) == access["conflicts"] and len(most) == 32 // access["together"], access
+        assert set(kernel["tiles"]) <= set(data["layouts"])
+
+
 def main():
     stages, arguments = sys.argv[1].split(","), sys.argv[2:]
     data = inspect(arguments)
@@ -110,6 +168,18 @@ def main():
             units = [unit for m in modules for unit in replay(m, LEVELS.get(stage, stage)) or []]
             shown = sorted(renumber("\n".join(texts[t] for t, _ in unit)) for unit in units)
             assert shown == sorted(renumber(text) for text in functions(dump)), f"the text is not that of --dump={stage}"
+    programs = [module for module in data["modules"] if module["target"]]
+    for module in programs:
+        if module["level"] == "graph":
+            check_graph(module, data)
+        check_layouts(module, data)
+    assert bool(data["layouts"]) == any("cuda" in module["target"] for module in programs)
+    if "gpt" in data["input"]:
+        names = [call["name"] for call in data["inlined"]]
+        assert {"blocks.0", "blocks.1", "attend", "layernorm"} <= set(names), names
+    for text, table in data["layouts"].items():
+        if table:
+            check_layout(text, table)
     print("the inspection agrees with", len(stages), "dumps")
 
 

@@ -1,0 +1,32 @@
+#pragma once
+// Reports names and members that nothing defines: the definition that is misspelt, or the use, with what is meant.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frontend/evaluate/blame.h"
+
+namespace tessera::frontend {
+
+/// A name that no scope has. One of a file is reported once, and none of a language feature that is not there.
+void report_unknown_name(const Blame& blame, std::string_view name, Scope& scope, Loc loc);
+/// A name that stands where a dtype is needed, and that nothing defines.
+void report_unknown_dtype(const Blame& blame, const ast::Name& name);
+/// Whether an expression is a member of a package of another language (`np.sum`, `torch.float32`), which is then
+/// reported with what it is called here.
+bool report_package(const Blame& blame, const ast::Attribute& node, Scope& scope);
+/// A member that an instance of a module does not have.
+void report_unknown_member(const Blame& blame, const ModuleInstance& instance, const ast::Identifier& name);
+/// The same of a namespace.
+void report_unknown_member(const Blame& blame, const Namespace& name_space, const ast::Identifier& name);
+/// A list has no members.
+void report_list_member(const Blame& blame, const ast::Attribute& node);
+
+/// Names that a definition uses and nothing defines.
+std::vector<std::string> undefined_names(const Session& session, const Callable& callee);
+/// What imports a name of tessera.nn into the file; nothing where that has no such name.
+std::optional<Edit> library_import(const Session& session, std::string_view name, Loc loc);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,80 @@
+#include "frontend/fixes/operand_text.h"
+
+#include <cctype>
+
+#include "frontend/syntax/text_brackets.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+/// The text of a place that lies on one line.
+std::string_view text_of(const SourceManager& sources, Loc loc) {
+  if (!is_operand(sources, loc)) return {};
+  return sources.file(loc.file).line(loc.line).substr(loc.column - 1, loc.length);
+}
+
+/// Whether a text is a name, a call or the like, behind which '.T' belongs to all of it.
+bool is_primary(std::string_view text) {
+  int depth = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = static_cast<unsigned char>(text[i]);
+    if (c == '(' || c == '[') {
+      ++depth;
+    } else if (c == ')' || c == ']') {
+      --depth;
+    } else if (depth == 0 && !std::isalnum(c) && c != '_' && c != '.' && c < 0x80) {
+      return false;
+    }
+  }
+  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0]));
+}
+
+/// The place with the brackets that stand directly around it, if any do.
+Loc with_brackets(const SourceManager& sources, Loc loc) {
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  size_t begin = loc.column - 1, end = begin + loc.length;
+  bool is_bracketed = begin > 0 && line[begin - 1] == '(' && end < line.size() && line[end] == ')';
+  // The bracket of a call is none of its argument's.
+  auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == ']' || c == ')' || c >= 0x80; };
+  if (!is_bracketed || (begin > 1 && is_part(static_cast<unsigned char>(line[begin - 2])))) return loc;
+  return {loc.file, loc.line, loc.column - 1, loc.length + 2};
+}
+
+}  // namespace
+
+std::string source_text(const SourceManager& sources, Loc loc) {
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  if (loc.column == 0 || loc.column > line.size()) return "…";
+  return std::string(line.substr(loc.column - 1, loc.length));
+}
+
+bool is_operand(const SourceManager& sources, Loc loc) {
+  std::string_view line = sources.file(loc.file).line(loc.line);
+  if (!loc.known() || loc.length == 0 || loc.column - 1 + loc.length > line.size()) return false;
+  std::string_view text = line.substr(loc.column - 1, loc.length);
+  bool has_comma = false;
+  TextBrackets().read(text, [&](size_t at, size_t depth) { return !(has_comma = depth == 0 && text[at] == ','); });
+  return !has_comma;
+}
+
+std::vector<Edit> postfixed(const SourceManager& sources, Loc loc, std::string_view suffix) {
+  std::string_view text = text_of(sources, loc);
+  if (text.empty()) return {};
+  Loc whole = with_brackets(sources, loc);
+  if (is_primary(text) || whole != loc) return {{whole.behind(), std::string(suffix)}};
+  return {{loc.before(), "("}, {loc.behind(), ")" + std::string(suffix)}};
+}
+
+std::vector<Edit> exchanged(const SourceManager& sources, Loc first, Loc second, bool is_operator) {
+  if (text_of(sources, first).empty() || text_of(sources, second).empty()) return {};
+  auto moved = [&](Loc loc) {
+    Loc whole = with_brackets(sources, loc);
+    std::string text(sources.file(loc.file).line(loc.line).substr(whole.column - 1, whole.length));
+    bool is_joined = is_operator && whole == loc && !is_primary(text);
+    return is_joined ? "(" + text + ")" : text;
+  };
+  return {{with_brackets(sources, first), moved(second)}, {with_brackets(sources, second), moved(first)}};
+}
+
+}  // namespace tessera::frontend

@@ -1,0 +1,25 @@
+#pragma once
+// Operands as they are written, and edits of them.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/diagnostic.h"
+
+namespace tessera::frontend {
+
+/// The text of a node that lies on one line.
+std::string source_text(const SourceManager& sources, Loc loc);
+
+/// Whether a place is an expression on one line that can be an argument: several values cannot.
+bool is_operand(const SourceManager& sources, Loc loc);
+
+/// What puts a suffix behind an operand; nothing where it is not on one line.
+std::vector<Edit> postfixed(const SourceManager& sources, Loc loc, std::string_view suffix);
+
+/// What exchanges two operands or arguments, which those of an operator keep together by brackets; nothing where one is
+/// not on one line.
+std::vector<Edit> exchanged(const SourceManager& sources, Loc first, Loc second, bool is_operator);
+
+}  // namespace tessera::frontend

@@ -1,0 +1,17 @@
+#pragma once
+// The names that every file has without an import, as the linker of names asks for them.
+
+#include "frontend/binding/linker.h"
+
+namespace tessera::frontend {
+
+/// Those of "ops", such as `exp`, `f32` and `INF`, or of "tile"; no names of any other space.
+const names::NameSet& language_names(std::string_view space);
+
+/// A program in this language.
+class LanguageProgram : public names::Program {
+ public:
+  const names::NameSet& words(std::string_view space) override { return language_names(space); }
+};
+
+}  // namespace tessera::frontend

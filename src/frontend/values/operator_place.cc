@@ -1,0 +1,58 @@
+#include "frontend/values/operator_place.h"
+
+#include "ir/core/op_info.h"
+
+namespace tessera::frontend {
+
+std::string operator_text(ElementwiseKind kind) {
+  switch (kind) {
+    case ElementwiseKind::Neg:
+      return "-";
+    case ElementwiseKind::Add:
+      return "+";
+    case ElementwiseKind::Sub:
+      return "-";
+    case ElementwiseKind::Mul:
+      return "*";
+    case ElementwiseKind::Div:
+      return "/";
+    case ElementwiseKind::FloorDiv:
+      return "//";
+    case ElementwiseKind::Mod:
+      return "%";
+    case ElementwiseKind::Pow:
+      return "**";
+    case ElementwiseKind::And:
+      return "&";
+    case ElementwiseKind::Or:
+      return "|";
+    case ElementwiseKind::Xor:
+      return "^";
+    case ElementwiseKind::Shl:
+      return "<<";
+    case ElementwiseKind::Shr:
+      return ">>";
+    case ElementwiseKind::Eq:
+      return "==";
+    case ElementwiseKind::Ne:
+      return "!=";
+    case ElementwiseKind::Lt:
+      return "<";
+    case ElementwiseKind::Le:
+      return "<=";
+    case ElementwiseKind::Gt:
+      return ">";
+    case ElementwiseKind::Ge:
+      return ">=";
+    case ElementwiseKind::Min:
+      return "minimum";
+    case ElementwiseKind::Max:
+      return "maximum";
+    case ElementwiseKind::Select:
+      return "where";
+    default:
+      return snake_case(elementwise_info(kind).name);
+  }
+}
+
+}  // namespace tessera::frontend

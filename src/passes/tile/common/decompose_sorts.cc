@@ -1,0 +1,302 @@
+// Writes tile.sort as a sorting network whose elements change places in memory of the program.
+//
+// A bitonic network sorts a line of 2^n elements in n rounds. Each makes sorted runs of B elements from pairs of runs
+// of B/2. Its first step compares element i of a run with element B-1-i, the next ones compare elements that are
+// B/4, B/8, … 1 apart. Each puts the lesser element first, so what a step does with an element does not depend on
+// its place.
+//
+// In memory no element has to find its partner. The elements that a step compares are tiles of their own: views whose
+// strides step over the others, from the end of the run where the first step of a round needs it. Several steps follow
+// each other in registers: the elements of a run are cut into 2^s tiles, which s steps compare with each other. All of
+// it is loads, stores, minima and maxima.
+//
+// Elements that a tile does not have come last: they are the greatest number (the least, of a descending sort). NaN
+// becomes infinity, and the places of as many elements as were NaN become NaN.
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "ir/core/common_attributes.h"
+#include "ir/tile/build.h"
+#include "passes/pass.h"
+#include "support/check.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera {
+
+namespace {
+
+using Kind = ElementwiseKind;
+using tile::OpKind;
+namespace attr = tile::attr;
+namespace in = tile::in;
+
+class SortDecomposition {
+ public:
+  SortDecomposition(Op* kernel, Op* sort, const Machine& machine)
+      : kernel_(kernel),
+        sort_(sort),
+        has_threads_(machine.is_gpu()),
+        descending_(sort->attr(attr::Sort::descending)),
+        axis_(size_t(sort->attr(attr::Sort::axis))),
+        builder_(*kernel->module()) {
+    builder_.set_before(sort);
+    builder_.set_loc(sort->loc());
+  }
+
+  void run() {
+    Value* x = sort_->in(in::Sort::a);
+    Type type = x->type();
+    extent_ = *type->dims[axis_]->constant();
+    present_ = present();
+    if (extent_ > 1 && type->dtype == DType::Bool) {
+      x = tile::cast(builder_, sorted(tile::cast(builder_, x, DType::U8)), DType::Bool);
+    } else if (extent_ > 1) {
+      x = is_float(type->dtype) ? sorted_floats(x) : sorted(x);
+    }
+    sort_->result()->replace_all_uses(x);
+    sort_->erase();
+  }
+
+ private:
+  Context& context() { return builder_.context(); }
+  Dim constant(int64_t value) { return context().dims().constant(value); }
+  Value* op(Kind kind, const std::vector<Value*>& operands) { return tile::elementwise(builder_, kind, operands); }
+  Value* full(Type type, Attr value) { return tile::full(builder_, type, value); }
+
+  /// The number that comes last, or first.
+  Attr end(bool last, DType dtype) {
+    return tile::reduction_identity(context(), last != descending_ ? "min" : "max", dtype);
+  }
+
+  Value* sorted_floats(Value* x) {
+    Type type = x->type();
+    Value* is_nan = op(Kind::Ne, {x, x});
+    Value* numbers = op(Kind::Select, {is_nan, full(type, tile::reduction_identity(context(), "min", type->dtype)), x});
+    if (Value* there = is_there(type)) is_nan = op(Kind::And, {is_nan, there});
+    Value* count = counted(is_nan);
+    Value* in_order = sorted(numbers);
+    Value* place = places(type);
+    Value* all = present_ ? splat(present_, place->type()) : full(place->type(), context().integer(extent_));
+    Value* was_nan = descending_ ? op(Kind::Lt, {place, count}) : op(Kind::Ge, {place, op(Kind::Sub, {all, count})});
+    Value* nan = full(type, context().number(std::numeric_limits<double>::quiet_NaN()));
+    return op(Kind::Select, {was_nan, nan, in_order});
+  }
+
+  /// How many elements of the line hold, at each of its places.
+  Value* counted(Value* flags) {
+    Type type = flags->type();
+    std::vector<Dim> left = type->dims, kept = type->dims;
+    left.erase(left.begin() + std::ptrdiff_t(axis_));
+    kept[axis_] = constant(1);
+    Value* sum = builder_.value(tile::info(OpKind::Reduce), {{tile::cast(builder_, flags, DType::I32)}, {}},
+                                context().tile(left, DType::I32),
+                                {attr::Reduce::kind(context(), "sum"), attr::Reduce::axis(context(), int64_t(axis_))});
+    sum = builder_.value(tile::info(OpKind::Reshape), {{sum}}, context().tile(kept, DType::I32));
+    return tile::broadcast(builder_, sum, type->dims);
+  }
+
+  Value* places(Type type) {
+    return builder_.value(tile::info(OpKind::Iota), {{}}, context().tile(type->dims, DType::I32),
+                          {attr::Iota::axis(context(), int64_t(axis_))});
+  }
+
+  Value* splat(Value* scalar, Type type) { return builder_.value(tile::info(OpKind::Splat), {{scalar}}, type); }
+
+  Value* present() {
+    Value* limit = sort_->in(in::Sort::limit);
+    if (!limit || tile::known_index(limit).value_or(0) >= extent_) return nullptr;
+    limit = op(Kind::Max, {tile::min(builder_, limit, tile::index(builder_, extent_)), tile::index(builder_, 0)});
+    return tile::cast(builder_, limit, DType::I32);
+  }
+
+  Value* is_there(Type type) {
+    if (!present_) return nullptr;
+    Value* place = places(type);
+    return op(Kind::Lt, {place, splat(present_, place->type())});
+  }
+
+  /// Sorts elements of which none is NaN.
+  Value* sorted(Value* x) {
+    Type type = x->type();
+    if (Value* there = is_there(type)) x = op(Kind::Select, {there, x, full(type, end(true, type->dtype))});
+    place(type);
+    std::vector<Dim> dims = type->dims, strides = strides_;
+    strides.insert(strides.begin() + std::ptrdiff_t(axis_), step_);
+    Value* all = window(dims, strides, 0);
+    barrier();  // what lay there before has been read
+    store(x, all);
+    if (length_ > extent_) {
+      dims[axis_] = constant(length_ - extent_);
+      store(full(context().tile(dims, type->dtype), end(true, type->dtype)), window(dims, strides, extent_));
+    }
+    barrier();
+    for (int64_t run = 2; run <= length_; run *= 2) merge(run);
+    return load(all);
+  }
+
+  /// Lays out memory for lines of a power of two: a thread's vectors run along other axes where there are enough lines.
+  void place(Type type) {
+    length_ = int64_t(std::bit_ceil(uint64_t(extent_)));
+    others_ = type->dims;
+    others_.erase(others_.begin() + std::ptrdiff_t(axis_));
+    DimTable& dims = context().dims();
+    Dim lines = constant(1);
+    for (Dim extent : others_) lines = dims.mul(lines, extent);
+    bool is_last = std::all_of(type->dims.begin() + std::ptrdiff_t(axis_) + 1, type->dims.end(),
+                               [](Dim extent) { return extent->is_constant(1); });
+    constexpr int64_t vector = 16;
+    bool by_lines = has_threads_ ? !is_last : lines->constant().value_or(vector) >= vector;
+    step_ = by_lines ? lines : constant(1);
+    Dim stride = constant(by_lines ? 1 : length_);
+    strides_.assign(others_.size(), nullptr);
+    for (size_t i = others_.size(); i-- > 0;) {
+      strides_[i] = stride;
+      stride = dims.mul(stride, others_[i]);
+    }
+    constexpr int64_t fewest = 256;  // elements of a tile that are worth the threads' while
+    int64_t elements = length_ * lines->constant().value_or(1);
+    int most = has_threads_ ? 3 : 2;
+    for (steps_ = 1; steps_ < most && elements >> (steps_ + 1) >= fewest;) ++steps_;
+    Builder start = at_start();
+    Dim size = dims.mul(constant(length_), lines);
+    if (!has_threads_) {
+      memory_ = tile::alloc(start, size, type->dtype);
+    } else {
+      Type shared = context().contiguous_view({size}, type->dtype, MemorySpace::Shared);
+      memory_ = start.value(tile::info(OpKind::AllocShared), {}, shared);
+    }
+  }
+
+  /// Memory and its windows are made once, before all loops.
+  Builder at_start() {
+    Builder start(*kernel_->module());
+    start.set_before(kernel_->region()->front()->front());
+    if (memory_) start.set_after(memory_->def());
+    start.set_loc(sort_->loc());
+    return start;
+  }
+
+  /// Sorted runs of half of `run` elements to sorted runs of `run`.
+  void merge(int64_t run) {
+    bool first = true;
+    for (int64_t part = run; part > 1; first = false) {
+      int steps = std::min(steps_, std::countr_zero(uint64_t(part)));
+      compare(part, int64_t(1) << steps, first);
+      part >>= steps;
+    }
+  }
+
+  /// Steps within the parts of `part` elements, each of which is cut into `count` tiles.
+  void compare(int64_t part, int64_t count, bool first) {
+    std::vector<Value*> windows, tiles;
+    int64_t width = part / count;
+    for (int64_t t = 0; t < count; ++t) {
+      // The second half of a run is taken from its end.
+      bool reversed = first && t >= count / 2;
+      windows.push_back(piece(part, width, t * width + (reversed ? width - 1 : 0), reversed));
+      tiles.push_back(load(windows.back()));
+    }
+    barrier();
+    for (int64_t distance = count / 2; distance > 0; distance /= 2) {
+      bool mirrored = first && distance == count / 2;
+      for (int64_t t = 0; t < count; ++t) {
+        if ((t & distance) == 0) exchange(tiles[size_t(t)], tiles[size_t(mirrored ? count - 1 - t : t + distance)]);
+      }
+    }
+    for (size_t t = 0; t < tiles.size(); ++t) store(tiles[t], windows[t]);
+    barrier();
+  }
+
+  void exchange(Value*& a, Value*& b) {
+    Value* less = op(Kind::Min, {a, b});
+    Value* greater = op(Kind::Max, {a, b});
+    a = descending_ ? greater : less;
+    b = descending_ ? less : greater;
+  }
+
+  /// `width` elements of each part, from the one at `offset`.
+  Value* piece(int64_t part, int64_t width, int64_t offset, bool reversed) {
+    DimTable& table = context().dims();
+    std::vector<Dim> dims, strides;
+    auto add = [&](Dim extent, Dim stride) {
+      if (extent->is_constant(1)) return;
+      dims.push_back(extent);
+      strides.push_back(stride);
+    };
+    for (size_t i = 0; i < others_.size(); ++i) add(others_[i], strides_[i]);
+    add(constant(length_ / part), table.mul(constant(part), step_));
+    add(constant(width), table.mul(constant(reversed ? -1 : 1), step_));
+    if (dims.empty()) {
+      dims.push_back(constant(1));
+      strides.push_back(constant(1));
+    }
+    return window(dims, strides, offset);
+  }
+
+  Value* window(const std::vector<Dim>& dims, const std::vector<Dim>& strides, int64_t offset) {
+    Builder start = at_start();
+    return tile::view(start, memory_, dims, strides, context().dims().mul(constant(offset), step_));
+  }
+
+  std::vector<Value*> origin(Value* memory) { return {memory->type()->rank(), tile::index(builder_, 0)}; }
+
+  Value* load(Value* memory) {
+    Type type = memory->type();
+    return tile::load(builder_, memory, origin(memory), {}, context().tile(type->dims, type->dtype));
+  }
+  void store(Value* value, Value* memory) { tile::store(builder_, value, memory, origin(memory), {}); }
+
+  void barrier() {
+    if (has_threads_) builder_.op(tile::info(OpKind::Barrier), {}, {});
+  }
+
+  Op* kernel_;
+  Op* sort_;
+  bool has_threads_;  ///< a program is run by several threads, which share memory
+  bool descending_;
+  size_t axis_;
+  Builder builder_;
+  int64_t extent_ = 0, length_ = 0;     ///< of a line: in the tile, in memory
+  std::vector<Dim> others_, strides_;   ///< of the other axes: extents, strides in memory
+  Dim step_ = nullptr;                  ///< from one element of a line to the next
+  int steps_ = 1;                       ///< at once
+  Value* memory_ = nullptr;
+  Value* present_ = nullptr;  ///< how many elements of a line take part, an i32; null: all
+};
+
+Status decompose(Op* kernel, PassContext& context) {
+  TSR_CHECK(context.machine, "decompose_sorts needs a machine");
+  std::vector<Op*> sorts;
+  walk(kernel, [&](Op* op) {
+    if (op->is(tile::info(OpKind::Sort))) sorts.push_back(op);
+  });
+  for (Op* sort : sorts) {
+    Type type = sort->result()->type();
+    Dim open = type->dims[size_t(sort->attr(attr::Sort::axis))];
+    for (Dim extent : type->dims) {
+      if (context.machine->is_gpu() && !extent->constant()) open = extent;
+    }
+    if (!open->constant()) {
+      context.diagnostics
+          .report(diag::unsupported_tile_split, sort->loc(), std::string(sort->name()),
+                  "the extent " + open->text + " of its tile is not known")
+          .help("give the axis a block in the schedule");
+      return failure;
+    }
+    SortDecomposition(kernel, sort, *context.machine).run();
+  }
+  return success;
+}
+
+}  // namespace
+
+Status decompose_sorts(Module& module, PassContext& context) {
+  for (Op* op : *module.body()) {
+    if (op->is(tile::info(OpKind::Kernel)) && decompose(op, context).failed()) return failure;
+  }
+  return success;
+}
+
+}  // namespace tessera

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""tile.sort, compiled and interpreted, beside NumPy.
+
+Usage: tile_sort_test.py BUILD_DIR
+"""
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tools import BIN, run
+
+RNG = np.random.default_rng(5)
+DTYPES = {"f32": np.float32, "f64": np.float64, "f16": np.float16, "i8": np.int8, "u8": np.uint8, "i32": np.int32,
+          "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "bool": np.bool_}
+ROUNDED = ("bf16", "f8e4m3", "f8e5m2")  # of numbers that NumPy has, all of which they have
+# rows, columns, their blocks, the axis
+SHAPES = [(3, 1, 2, 1, 1), (5, 2, 4, 2, 1), (7, 100, 4, 100, 1), (2, 1000, 1, 1000, 1), (37, 45, 37, 32, 0),
+          (5, 70, 2, 32, 1), (70, 3, 32, 3, 0), (20, 33, 20, 33, 1), (1, 513, 1, 513, -1)]
+NARROW = [(7, 100, 4, 100, 1), (37, 45, 37, 32, 0), (5, 70, 2, 32, 1)]  # also of other dtypes than f32
+
+
+def numbers(rows, columns, name):
+    """Few numbers, so that many are equal, and all that floats have."""
+    dtype = DTYPES.get(name, np.float32)
+    if dtype == np.bool_:
+        return RNG.integers(0, 2, (rows, columns)).astype(dtype)
+    if np.issubdtype(dtype, np.integer):
+        info = np.iinfo(dtype)
+        return RNG.choice(np.array([info.min, info.max, 0, 1, 2, info.max - 1], dtype), (rows, columns))
+    x = (RNG.integers(-7, 8, (rows, columns)) / 4).astype(dtype)
+    odd = [np.nan, -0.0]
+    if name in DTYPES:
+        odd += [np.inf, -np.inf, np.finfo(dtype).tiny, np.finfo(dtype).max]
+    x[RNG.random(x.shape) < 0.3] = RNG.choice(np.array(odd, dtype))
+    x[0] = np.nan
+    return x
+
+
+def wanted(x, block, axis, descending):
+    """Each block for itself."""
+    parts = [np.sort(part, axis) for part in np.split(x, range(block, x.shape[axis], block), axis)]
+    return np.concatenate([np.flip(part, axis) for part in parts] if descending else parts, axis)
+
+
+def main():
+    cases = [(shape, "f32", descending) for shape in SHAPES for descending in (False, True)]
+    cases += [(shape, name, bool(n % 2)) for n, name in enumerate([*DTYPES, *ROUNDED]) for shape in NARROW]
+    text = ""
+    for n, ((_, _, m, k, axis), dtype, descending) in enumerate(cases):
+        given, call = dtype, f"k{n}(x)"
+        if dtype in ROUNDED:
+            given, call = "f32", f"cast(k{n}(cast(x, {dtype})), f32)"
+        text += (f"@kernel.schedule(Schedule(BM={m}, BN={k}))\n"
+                 f"def k{n}(x: Tensor[M, N, {dtype}]) -> Tensor[M, N, {dtype}]:\n    t = tile.context(m=M, n=N)\n"
+                 f"    return tile.sort(tile.load(x, (t.i, t.j), (t.m, t.n)), axis={axis}, descending={descending})\n\n"
+                 f"@jit\ndef sort{n}(x: Tensor[M, N, {given}]):\n    return {call}\n\n")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "sorts.tsr").write_text(text)
+        run(BIN / "tesserac", folder / "sorts.tsr", "-o", folder / "sorts.bundle", "--target=host")
+        for n, ((rows, columns, m, k, axis), dtype, descending) in enumerate(cases):
+            x = numbers(rows, columns, dtype)
+            np.save(folder / "x.npy", x)
+            right = wanted(x, m if axis == 0 else k, axis % 2, descending)
+            for mode in ((), ("--interpret", "exact")):
+                run(BIN / "tsr", "run", folder / "sorts.bundle", f"sort{n}", "--input", f"x={folder}/x.npy",
+                    "--output", f"sort{n}={folder}/y.npy", *mode)
+                got = np.load(folder / "y.npy")
+                assert np.array_equal(got, right, equal_nan=got.dtype.kind == "f"), (cases[n], mode, x, got, right)
+
+
+if __name__ == "__main__":
+    main()
