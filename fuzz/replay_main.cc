@@ -1,8 +1,9 @@
 // Runs a fuzz target without libFuzzer: over files and the files of folders, in the order of their
 // names, then over random changes of them.
 //
-//   fuzz_NAME [--seconds N] [--seed S] [--save FILE] INPUT...
+//   fuzz_NAME [--count N] [--seconds N] [--seed S] [--save FILE] INPUT...
 //
+// It stops after a count of changes or after some seconds, whichever is first; with neither, before the first change.
 // The inputs of a seed are the same in every run; --save keeps the last one in a file, for a crash.
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <string_view>
@@ -27,7 +30,8 @@ namespace fs = std::filesystem;
 constexpr size_t most_bytes = 4096;
 
 struct Options {
-  double seconds = 0;
+  std::optional<double> seconds;
+  std::optional<size_t> count;
   uint64_t seed = std::random_device()();
   fs::path save;
   std::vector<fs::path> inputs;
@@ -39,6 +43,8 @@ Options parse(int argc, char** argv) {
     std::string word = argv[i];
     if (i + 1 < argc && word == "--seconds") {
       options.seconds = std::stod(argv[++i]);
+    } else if (i + 1 < argc && word == "--count") {
+      options.count = std::stoull(argv[++i]);
     } else if (i + 1 < argc && word == "--seed") {
       options.seed = std::stoull(argv[++i]);
     } else if (i + 1 < argc && word == "--save") {
@@ -119,9 +125,11 @@ int main(int argc, char** argv) {
   std::fprintf(stderr, "--seed %llu\n", static_cast<unsigned long long>(options.seed));
   Mutator mutator(corpus, options.seed);
   using Clock = std::chrono::steady_clock;
-  auto end = Clock::now() + std::chrono::duration<double>(options.seconds);
+  auto begin = Clock::now();
+  auto in_time = [&] { return !options.seconds || Clock::now() - begin < std::chrono::duration<double>(*options.seconds); };
+  size_t most = options.count.value_or(options.seconds ? std::numeric_limits<size_t>::max() : 0);
   size_t count = 0;
-  for (; Clock::now() < end; ++count) {
+  for (; count < most && in_time(); ++count) {
     std::string bytes = mutator.next();
     if (!options.save.empty()) std::ofstream(options.save, std::ios::binary) << bytes;
     run(bytes);

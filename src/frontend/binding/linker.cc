@@ -189,7 +189,11 @@ NameSet Linker::members(const Linked& module) {
   bool is_language = module.kind == Linked::Kind::Language && is_word(module.path, WordKind::Namespace);
   bool is_whole = module.path == "tessera" && module.kind != Linked::Kind::Unknown;
   if (is_language || is_whole) names.merge(NameSet(program_.words(module.path == "tile" ? "tile" : "ops")));
-  if (is_whole) names.insert({"ops", "tile"});
+  if (!is_whole) return names;
+  names.merge(NameSet(program_.libraries()));
+  for (std::string& word : words_of(WordKind::Namespace)) {
+    if (word != module.path) names.insert(std::move(word));
+  }
   return names;
 }
 

@@ -42,6 +42,8 @@ class Program {
   virtual const ModuleFile* module(const ModuleFile& importer, std::string_view dotted) = 0;
   /// The same of the standard library, imported or not.
   virtual const ModuleFile* library(std::string_view dotted) = 0;
+  /// The modules of the standard library, by their names behind `tessera.`.
+  virtual const NameSet& libraries() = 0;
   /// The names of the language in "ops" or "tile".
   virtual const NameSet& words(std::string_view space) = 0;
 };

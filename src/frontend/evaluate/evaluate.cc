@@ -185,9 +185,7 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
       continue;
     }
     Datum right = evaluate(*node.right, scope);
-    OperatorPlace at(node.op_loc, *node.left, *node.right, scope, ast::spelling(node.op));
-    if (value.is_ir()) at.left.value = value.as_ir().value;
-    if (right.is_ir()) at.right.value = right.as_ir().value;
+    OperatorPlace at(node.op_loc, {*node.left, value}, {*node.right, right}, scope, ast::spelling(node.op));
     value = bounded(binary(node.op, value, right, at), node.op_loc);
     if (i > 0) observe(node, value);  // the caller reports the root
   }

@@ -395,7 +395,8 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
     Datum right = evaluate(*node.operands[i + 1], scope);
     if (is_open() && (left.is_poison() || right.is_poison())) explore_all(node.operands, scope);
     if (left.is_poison() || right.is_poison()) return Datum::poison();
-    OperatorPlace at(node.loc, *node.operands[i], *node.operands[i + 1], scope, ast::spelling(node.ops[i]));
+    OperatorPlace at(node.loc, {*node.operands[i], left}, {*node.operands[i + 1], right}, scope,
+                     ast::spelling(node.ops[i]));
     Datum result = compare(node.ops[i], left, right, at);
     if (result.is_poison()) return result;
     if (is_dynamic(result)) {

@@ -108,7 +108,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       const auto& node = ast::cast<ast::AugAssign>(stmt);
       Datum left = evaluate(*node.target, scope);
       Datum right = evaluate(*node.value, scope);
-      OperatorPlace at(node.op_loc, *node.target, *node.value, scope, ast::spelling(node.op));
+      OperatorPlace at(node.op_loc, {*node.target, left}, {*node.value, right}, scope, ast::spelling(node.op));
       at.assigns = true;
       assign(*node.target, bounded(binary(node.op, left, right, at), node.op_loc), scope);
       break;

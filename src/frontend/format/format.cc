@@ -15,7 +15,7 @@ class Formatter {
 
  private:
   FormatResult fail(Outcome outcome, std::unique_ptr<Messages> messages) const;
-  FormatResult refuse(std::string problem, bool is_bug) const;
+  FormatResult refuse(Difference why) const;
   std::vector<bool> choose() const;
   FormatResult format_lines() const;
 
@@ -32,11 +32,11 @@ FormatResult Formatter::fail(Outcome outcome, std::unique_ptr<Messages> messages
   return result;
 }
 
-FormatResult Formatter::refuse(std::string problem, bool is_bug) const {
+FormatResult Formatter::refuse(Difference why) const {
   FormatResult result;
   result.outcome = Outcome::Refused;
-  result.problem = std::move(problem);
-  result.is_bug = is_bug;
+  result.problem = std::move(why.problem);
+  result.is_bug = why.is_bug;
   return result;
 }
 
@@ -53,7 +53,7 @@ std::vector<bool> Formatter::choose() const {
 /// Where branches share a block, some of which is formatted, all of that stays in its columns.
 FormatResult Formatter::format_lines() const {
   FormatResult result;
-  std::string difference;
+  std::optional<Difference> difference;
   std::vector<bool> chosen = choose();
   std::vector<bool> gaps = find_gaps(cut_.lines, cut_.lexed, cut_.text());
   for (bool in_place : {false, true}) {
@@ -62,12 +62,12 @@ FormatResult Formatter::format_lines() const {
     std::vector<Piece> pieces = make_pieces(cut_.lines, indentations, cut_.lexed, cut_.text());
     Assembled made = assemble(cut_.lines, chosen, std::move(pieces), gaps, cut_.text());
     difference = find_difference(cut_, trees_, made.text, options_.name);
-    if (!difference.empty()) continue;
+    if (difference) continue;
     result.text = std::move(made.text);
     result.edits = std::move(made.edits);
     return result;
   }
-  return refuse(std::move(difference), true);
+  return refuse(std::move(*difference));
 }
 
 FormatResult Formatter::run() {
@@ -78,8 +78,7 @@ FormatResult Formatter::run() {
     return fail(Outcome::SyntaxErrors, std::move(messages));
   }
   if (!find_depths(cut_.lines, cut_.lexed)) {
-    return refuse("branches of a condition leave different blocks open for the line behind them",
-                  false);
+    return refuse({"branches of a condition leave different blocks open for the line behind them", false});
   }
   return format_lines();
 }

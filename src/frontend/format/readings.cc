@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "frontend/format/line_tokens.h"
 #include "frontend/syntax/lexer.h"
 #include "frontend/syntax/parse.h"
@@ -99,18 +101,42 @@ std::vector<std::string_view> comments(const CutText& cut) {
   return found;
 }
 
+/// The first line (of the file, from 0) that no reading of the first text has and some reading of the second has; such
+/// lines keep their texts.
+std::optional<uint32_t> newly_read(const CutText& before, const CutText& after) {
+  auto is_raw = [](const SourceLine& line) { return line.raw && line.kind != LineKind::Blank; };
+  auto text_of = [](const CutText& cut, const SourceLine& line) {
+    return cut.text().substr(line.offset, line.end_offset - line.offset);
+  };
+  auto other = after.lines.begin();
+  for (const SourceLine& line : before.lines) {
+    if (!is_raw(line)) continue;
+    other = std::find_if(other, after.lines.end(), is_raw);
+    if (other == after.lines.end() || text_of(before, line) != text_of(after, *other)) return line.first;
+    ++other;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-std::string find_difference(const CutText& before, const std::vector<std::string>& trees,
-                            std::string_view after, const std::string& name) {
+std::optional<Difference> find_difference(const CutText& before, const std::vector<std::string>& trees,
+                                          std::string_view after, const std::string& name) {
   CutText other;
-  if (!cut(after, name, other)) return "the formatted text has broken tokens";
-  if (kept_tokens(before) != kept_tokens(other)) return "the formatted text has other tokens";
-  if (comments(before) != comments(other)) return "the formatted text has other comments";
+  if (!cut(after, name, other)) return Difference{"the formatted text has broken tokens"};
+  if (kept_tokens(before) != kept_tokens(other)) return Difference{"the formatted text has other tokens"};
+  if (comments(before) != comments(other)) return Difference{"the formatted text has other comments"};
   // A branch keeps its place among the branches, so that its line in the one text says it for both.
   std::vector<std::string> others;
-  if (read_trees(other, name, others) != nullptr) return "the formatted text does not parse";
-  return others == trees ? "" : "the formatted text has another tree";
+  if (read_trees(other, name, others) != nullptr) return Difference{"the formatted text does not parse"};
+  if (std::optional<uint32_t> line = newly_read(before, other)) {
+    return Difference{fmt::format("line {} does not parse in its branch of a condition, and would parse once the lines "
+                                  "before it are formatted: correct the branch first",
+                                  *line + 1),
+                      false};
+  }
+  if (others != trees) return Difference{"the formatted text has another tree"};
+  return std::nullopt;
 }
 
 }  // namespace tessera::formatter

@@ -35,8 +35,14 @@ std::string read_tree(std::string text, const std::string& name, Messages& messa
 std::unique_ptr<Messages> read_trees(CutText& cut, const std::string& name,
                                      std::vector<std::string>& trees);
 
-/// Why the second text is no other form of the first, whose trees are given; empty if it is one.
-std::string find_difference(const CutText& before, const std::vector<std::string>& trees,
-                            std::string_view after, const std::string& name);
+/// Why a text is no other form of the one it was made of.
+struct Difference {
+  std::string problem;
+  bool is_bug = true;  ///< else the first text has no formatted form
+};
+
+/// Compares a text with what was made of it; `trees` are those of the first. Nothing if it is another form.
+std::optional<Difference> find_difference(const CutText& before, const std::vector<std::string>& trees,
+                                          std::string_view after, const std::string& name);
 
 }  // namespace tessera::formatter

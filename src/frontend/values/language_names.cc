@@ -3,6 +3,7 @@
 #include "frontend/binding/words.h"
 #include "frontend/values/builtins.h"
 #include "frontend/values/check_numerics.h"
+#include "frontend/values/embedded.h"
 #include "frontend/values/tile_builtins.h"
 
 namespace tessera::frontend {
@@ -30,6 +31,19 @@ names::NameSet common_names() {
 const names::NameSet& language_names(std::string_view space) {
   static const names::NameSet common = common_names(), tile = names_of(tile_builtins()), none;
   return space == "ops" ? common : space == tile_table ? tile : none;
+}
+
+const names::NameSet& library_modules() {
+  static const names::NameSet modules = [] {
+    constexpr std::string_view extension = ".tsr";
+    names::NameSet found;
+    for (const EmbeddedFile& file : embedded_files()) {
+      bool is_module = file.path.ends_with(extension) && file.path.find('/') == std::string_view::npos;
+      if (is_module) found.emplace(file.path.substr(0, file.path.size() - extension.size()));
+    }
+    return found;
+  }();
+  return modules;
 }
 
 }  // namespace tessera::frontend

@@ -1,8 +1,12 @@
 #include "frontend/values/operator_place.h"
 
+#include "frontend/values/value.h"
 #include "ir/core/op_info.h"
 
 namespace tessera::frontend {
+
+OperatorPlace::Operand::Operand(const ast::Expr& expr, const Datum& value)
+    : loc(expr.loc), expr(&expr), value(value.is_ir() ? value.as_ir().value : nullptr) {}
 
 std::string operator_text(ElementwiseKind kind) {
   switch (kind) {

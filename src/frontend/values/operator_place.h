@@ -13,15 +13,18 @@ class Value;
 
 namespace tessera::frontend {
 
+class Datum;
 class Scope;
 
 /// Where an op is applied; of a binary operator, also where its operands are written.
 struct OperatorPlace {
-  /// As it is written; its value where that is one of the IR.
   struct Operand {
     Loc loc;
     const ast::Expr* expr = nullptr;
-    const Value* value = nullptr;
+    const Value* value = nullptr;  ///< where it is one of the IR
+
+    Operand() = default;
+    Operand(const ast::Expr& expr, const Datum& value);
   };
   Loc loc;
   Operand left, right;
@@ -30,8 +33,8 @@ struct OperatorPlace {
   bool assigns = false;         ///< to the left one, as '+=' does
 
   OperatorPlace(Loc loc) : loc(loc) {}  // NOLINT(google-explicit-constructor): an op whose operands are not known
-  OperatorPlace(Loc loc, const ast::Expr& left, const ast::Expr& right, Scope& scope, std::string_view sign)
-      : loc(loc), left{left.loc, &left}, right{right.loc, &right}, scope(&scope), sign(sign) {}
+  OperatorPlace(Loc loc, Operand left, Operand right, Scope& scope, std::string_view sign)
+      : loc(loc), left(left), right(right), scope(&scope), sign(sign) {}
 };
 
 /// How the language writes an op on single elements: "+", "exp".

@@ -11,7 +11,7 @@
 
 #include "frontend/binding/import_place.h"
 #include "frontend/values/check_numerics.h"
-#include "frontend/values/embedded.h"
+#include "frontend/values/language_names.h"
 #include "lsp/features/completion_data.h"
 #include "lsp/features/cursor.h"
 #include "lsp/features/describe_symbol.h"
@@ -214,10 +214,8 @@ void Completer::decorators() {
 /// Modules of the library, and the files beside this one and in the folders given.
 void Completer::imports() {
   namespace fs = std::filesystem;
-  for (const frontend::EmbeddedFile& file : frontend::embedded_files()) {
-    if (!file.path.ends_with(".tsr") || file.path.find('/') != std::string_view::npos) continue;
-    std::string name = fmt::format("tessera.{}", file.path.substr(0, file.path.size() - 4));
-    add_plain(name, Item::file, "standard library", 'b');
+  for (const std::string& module : frontend::library_modules()) {
+    add_plain(fmt::format("tessera.{}", module), Item::file, "standard library", 'b');
   }
   std::vector<std::string> folders = {fs::path(file_.path()).parent_path().string()};
   const auto& given = context_.workspace.options.include_paths;

@@ -91,3 +91,11 @@ TEST_CASE("branches that leave different blocks open are refused") {
   CHECK(result.outcome != Outcome::Formatted);
   CHECK(!result.is_bug);
 }
+
+TEST_CASE("a branch that parses only after formatting is refused with its line") {
+  FormatResult result = format("def f(b): y = 1\n\n%if A\n    return  N\n%endif\n");
+  CHECK(result.outcome == Outcome::Refused);
+  CHECK(!result.is_bug);
+  CHECK(result.problem.starts_with("line 4 does not parse in its branch"));
+  CHECK(format("def f(b):\n    y = 1\n\n%if A\n    return  N\n%endif\n").outcome == Outcome::Formatted);
+}
