@@ -213,15 +213,21 @@ void KernelParts::sort() {
   std::string back = along_rows ? "" : ".T";
   std::string places = fmt::format("arange({}, i64)", extent->text);
   if (descending) places = fmt::format("({} - 1 - {})", extent->text, places);
+  bool is_real = is_float(type(a).dtype);
+  // -0 is less than 0: the sign of a zero is that of its reciprocal.
+  std::string zero = is_real ? "where({r}x == 0.0, 1.0 / cast({r}x, f32), 0.0)" : "zeros({r}x.shape, f32)";
   std::string on_tensors = fmt::format(
       "    {{r}}x = {{0}}{0}\n"
+      "    {{r}}z = {4}\n"
       "    {{r}}j, {{r}}i = {{r}}x[:, :, None], {{r}}x[:, None, :]\n"
-      "    {{r}}same = ({{r}}j == {{r}}i) or ({{r}}j != {{r}}j and {{r}}i != {{r}}i)\n"
+      "    {{r}}zj, {{r}}zi = {{r}}z[:, :, None], {{r}}z[:, None, :]\n"
+      "    {{r}}same = ({{r}}j == {{r}}i and {{r}}zj == {{r}}zi) or ({{r}}j != {{r}}j and {{r}}i != {{r}}i)\n"
       "    {{r}}less = ({{r}}j < {{r}}i) or ({{r}}i != {{r}}i and {{r}}j == {{r}}j)\n"
+      "    {{r}}less = {{r}}less or ({{r}}j == {{r}}i and {{r}}zj < {{r}}zi)\n"
       "    {{r}}less = {{r}}less or ({{r}}same and (arange({1}, i64)[:, None] < arange({1}, i64)[None, :]))\n"
       "    {{r}}place = sum(cast({{r}}less, i64), axis=-2)[:, None, :]\n"
       "    {{r}} = max(where({{r}}place == {2}[:, None], {{r}}i, {3}), axis=-1){0}\n",
-      back, extent->text, places, is_float(type(a).dtype) ? "-INF" : "-2147483648");
+      back, extent->text, places, is_real ? "-INF" : "-2147483648", zero);
   const char* order = descending ? ", descending=True" : "";
   stated(on_tensors, fmt::format("tile.sort({{0}}, axis={}{})", int(along_rows), order), {a}, type(a));
 }

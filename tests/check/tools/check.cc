@@ -15,6 +15,7 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -157,7 +158,7 @@ class Run {
   explicit Run(const Options& options) : options_(options) {}
 
   int run() {
-    if (!read_log() || !open(json_, options_.json, std::ios::trunc)) return 2;
+    if (!read_log() || !open(json_, options_.json, std::ios::trunc) || !make_folder(options_.failures)) return 2;
     std::vector<uint64_t> seeds = seeds_to_run();
     total_ = seeds.size();
     for (size_t next = 0; next < seeds.size() && !is_over();) next = run_batch(seeds, next);
