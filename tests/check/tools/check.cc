@@ -169,6 +169,13 @@ class Run {
   }
 
  private:
+  static bool make_folder(const std::string& path) {
+    std::error_code error;
+    if (!path.empty()) std::filesystem::create_directories(path, error);
+    if (error) std::cerr << fmt::format("tessera-check: cannot make the folder '{}': {}\n", path, error.message());
+    return !error;
+  }
+
   /// Opens a file that was asked for; false, with a message, when it cannot be written.
   static bool open(std::ofstream& file, const std::string& path, std::ios::openmode mode) {
     if (path.empty()) return true;
@@ -329,7 +336,7 @@ int main(int argc, char** argv) {
   app.add_option("--shard", options.shard, "i/n: every n-th of them, beginning with the i-th")->type_name("I/N");
   app.add_option("--resume", options.resume, "a log of what was checked, read and continued")->type_name("FILE");
   app.add_option("--json", options.json, "a file for the summary")->type_name("FILE");
-  app.add_option("--failures", options.failures, "a folder for the programs that fail, made small")->check(CLI::ExistingDirectory)
+  app.add_option("--failures", options.failures, "a folder for the programs that fail, made small")
       ->type_name("DIR");
   app.add_option("--summary", options.summary, "only sum up these logs")->check(CLI::ExistingFile)->type_name("FILE");
   app.add_option("--timeout", options.timeout, "seconds for a program")->type_name("N")->capture_default_str();
