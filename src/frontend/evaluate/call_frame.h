@@ -39,6 +39,7 @@ struct CallFrame {
   const Function* function = nullptr;  ///< null for a module
   Loc call;  ///< where it is called; unknown for the outermost
   bool is_clause = false;  ///< a `where` clause of the function is looked at, not its body
+  bool is_trip = false;    ///< the condition of a `while` is evaluated, not its body
   Datum result = Datum::none();
   bool lacks_names = false;            ///< fewer names than values were given a meaning, which is said
   Loc result_loc;                      ///< of the `return` that was reached

@@ -294,7 +294,9 @@ Flow Evaluator::execute_iteration(ast::StmtList body, Scope& scope) {
 Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
   while (true) {
     if (!count_step(stmt.loc)) return give_up();
+    frame().is_trip = true;
     Datum condition = evaluate(*stmt.condition, scope);
+    frame().is_trip = false;
     if (condition.is_ir() || condition.is(DatumKind::Object)) {
       if (std::optional<Flow> flow = lowering_.while_loop(stmt, scope)) return *flow;
       report(diag::unsupported_construct, stmt.condition->loc,

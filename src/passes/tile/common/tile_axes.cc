@@ -3,6 +3,7 @@
 #include <map>
 
 #include "ir/core/common_attributes.h"
+#include "ir/tile/axes.h"
 #include "ir/tile/build.h"
 #include "support/check.h"
 
@@ -24,8 +25,8 @@ class Linking {
     switch (op_->info().axes) {
       case Axes::None: check_unrelated(); break;
       case Axes::Kept: kept(); break;
-      case Axes::Reshaped: reshaped(); break;
-      case Axes::Permuted: permuted(); break;
+      case Axes::Reshaped:
+      case Axes::Permuted: viewed(); break;
       case Axes::Reduced: reduced(); break;
       case Axes::Contracted: contracted(); break;
       case Axes::Own: own(); break;
@@ -72,18 +73,11 @@ class Linking {
     }
   }
 
-  void reshaped() {
-    Type to = op_->result()->type();
-    for (size_t i = 0, j = 0; i < type_of(0)->rank(); ++i) {
-      if (type_of(0)->dims[i]->is_constant(1)) continue;
-      while (to->dims[j]->is_constant(1)) ++j;
-      link(0, i, op_->result(), j++);
+  void viewed() {
+    std::vector<int> axes = *tile::axes_in_result(op_);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (axes[i] >= 0) link(0, i, op_->result(), size_t(axes[i]));
     }
-  }
-
-  void permuted() {
-    std::vector<int64_t> perm = op_->attr(attr::Transpose::perm);
-    for (size_t i = 0; i < perm.size(); ++i) link(0, size_t(perm[i]), op_->result(), i);
   }
 
   void reduced() {
