@@ -103,6 +103,14 @@ class Evaluator {
     TSR_CHECK(!frames_.empty(), "no call is in progress");
     return frames_.back();
   }
+  /// What is evaluated has an effect, which the call in progress then has. The initial value of a param is in none.
+  void add_effect(std::string_view effect, Loc loc) {
+    if (!frames_.empty()) frames_.back().add_effect(effect, loc);
+  }
+  /// It calls a function that nothing runs: the effects that this declares.
+  void add_declared(const Function& called, Loc call) {
+    if (!frames_.empty()) frames_.back().add_declared(called, call);
+  }
   /// A scope inside of another, for what is run.
   Scope* open_scope(Scope* parent);
 

@@ -213,7 +213,7 @@ Datum GraphBuilder::flash_attention(const BoundArguments& given) {
     if (!options.bias) return Datum::poison();
   }
   if (options.dropout != 0) {
-    evaluator_.frame().add_effect("rng", arguments.call);
+    evaluator_.add_effect("rng", arguments.call);
     options.seed = seed(arguments.call);
     if (!options.seed) return Datum::poison();
     std::string stream = fmt::format("{}.{}", symbol_name(function_.op), function_.streams++);

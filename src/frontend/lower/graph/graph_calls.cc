@@ -394,7 +394,7 @@ bool GraphBuilder::bind_seed(const Function& function, const Signature& signatur
     if (never || value.is_ir()) continue;
     Value* source = seed(loc);
     if (!source) return false;
-    evaluator_.frame().add_effect("rng", loc);
+    evaluator_.add_effect("rng", loc);
     std::string stream = fmt::format("{}.{}", symbol_name(function_.op), function_.streams++);
     Value* own = graph::scalar(builder_, int64_t(philox::stream_of(stream) >> 1), DType::U64);
     value = handle(graph::elementwise(builder_, ElementwiseKind::Xor, {source, own}), {DType::U64, {}, false}, loc);
@@ -453,7 +453,7 @@ Datum GraphBuilder::call_kernel(const Function& function, std::vector<CallArgume
   if (is_within_library(function, loc)) widen_operands(signature, *scope, narrow);
   if (!bind_signature(function, signature, *scope, locs, loc)) return Datum::poison();
   if (!record_numerics(function)) return Datum::poison();
-  evaluator_.frame().add_declared(function, loc);
+  evaluator_.add_declared(function, loc);
   std::vector<Value*> operands;
   std::vector<NamedAttr> constants;
   std::vector<Attr> numbers;

@@ -247,7 +247,7 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
            to_string(made->dtype));
     return Datum::poison();
   }
-  if (!function_.initialised) evaluator_.frame().add_effect("rng", arguments.call);
+  if (!function_.initialised) evaluator_.add_effect("rng", arguments.call);
   // An initialiser's seed is one of the param, so that params can share it.
   uint64_t stream = function_.streams++;
   if (!function_.initialised) {

@@ -200,7 +200,7 @@ Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgum
   }
   // Where memory lies is the caller's: on one device the object stays what it is.
   report(diag::hint_no_effect, loc, fmt::format("'{}'", name), "any target");
-  evaluator_.frame().add_effect(effect_of(method.state()), loc);
+  evaluator_.add_effect(effect_of(method.state()), loc);
   return state;
 }
 
@@ -215,7 +215,7 @@ void GraphBuilder::spend(const Datum& datum, Loc loc) {
 /// The object with other tensors, after which the one before is spent.
 Datum GraphBuilder::updated(const Datum& datum, StateValue::Fields fields, Loc loc) {
   const auto& state = *datum.object_as<StateValue>();
-  evaluator_.frame().add_effect(effect_of(state), loc);
+  evaluator_.add_effect(effect_of(state), loc);
   spend(datum, loc);
   function_.states[state.name()].updated = blame().place_of(loc);
   for (auto& [name, value] : fields) {

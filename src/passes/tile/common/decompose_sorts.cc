@@ -46,7 +46,7 @@ class SortDecomposition {
   }
 
   void run() {
-    Value* x = sort_->in(in::Sort::a);
+    Value *given = sort_->in(in::Sort::a), *x = given;
     Type type = x->type();
     extent_ = *type->dims[axis_]->constant();
     present_ = present();
@@ -55,6 +55,7 @@ class SortDecomposition {
     } else if (extent_ > 1) {
       x = is_float(type->dtype) ? sorted_floats(x) : sorted(x);
     }
+    if (Value* there = is_there(type); there && x != given) x = op(Kind::Select, {there, x, given});
     sort_->result()->replace_all_uses(x);
     sort_->erase();
   }
