@@ -211,9 +211,11 @@ std::optional<ShapedOperand::Kept> Blame::kept_axis(const OperatorPlace& at, con
   if (!axis) return std::nullopt;
   int64_t place = *axis < 0 ? *axis + int64_t(rank) + 1 : *axis;
   if (place < 0 || place > int64_t(rank)) return std::nullopt;
-  Loc last = call->loc;
-  last.column += last.length - 1;
-  return ShapedOperand::Kept{size_t(place), {last.before(), ", keepdims=True"}};
+  std::string written = source_text(session_.sources(), call->loc);
+  written.resize(written.find_last_not_of(' ', written.size() - 2) + 1);
+  Loc end = call->loc;
+  end.column += uint32_t(written.size());
+  return ShapedOperand::Kept{size_t(place), {end.before(), written.ends_with(',') ? " keepdims=True" : ", keepdims=True"}};
 }
 
 ShapeQuestion Blame::ask_operands(const OperatorPlace& at, const std::vector<Dim>& left,
