@@ -9,6 +9,7 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" = "--sanitize" ]; then
   shift
   export UBSAN_OPTIONS=print_stacktrace=1
+  ulimit -s 65536  # frames of unoptimised code with sanitizers are several times as large
   tools/build.sh --preset debug
   # Interposed allocators and sanitizers exclude each other.
   ctest --test-dir build-debug --output-on-failure -j "$(nproc)" -E '^e2e_faults_test$' "$@"

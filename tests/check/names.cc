@@ -92,7 +92,7 @@ class Comparer : public frontend::EvaluationObserver {
   /// Of a name that nothing defines, after the evaluation.
   void unknown(Loc loc) {
     session_ = nullptr;
-    std::string_view name = source_text(sources_, loc);
+    std::string name = source_text(sources_, loc);
     const Occurrence* found = nullptr;
     const FileNames* names = find(name, loc, found);
     if (!names || (found && found->writes && found->is_certain)) return;  // the definition is at fault
