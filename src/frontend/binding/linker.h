@@ -87,6 +87,8 @@ class Linker {
   /// A name or member `a.b.c` at the top level of a file.
   Linked expression(const ModuleFile& file, const ast::Expr& expr);
   Linked of_language(std::string_view name);
+  /// What a constant is another name of: a module, or a name of the language. Unknown where it is none.
+  Linked value(const Linked& constant);
   /// The names behind the dot of a module.
   NameSet members(const Linked& module);
 
@@ -95,9 +97,6 @@ class Linker {
   Linked of_folder(const Linked& folder, std::string_view name);
   /// What the imports of a file have at a path that they lead to.
   Linked at_path(const ModuleFile& file, std::string_view path);
-  /// What is behind the name of a constant, where that is a module.
-  Linked value(const Linked& constant);
-
   Program& program_;
   int depth_ = 0;
 };

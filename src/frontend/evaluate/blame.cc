@@ -215,7 +215,8 @@ std::optional<ShapedOperand::Kept> Blame::kept_axis(const OperatorPlace& at, con
   written.resize(written.find_last_not_of(' ', written.size() - 2) + 1);
   Loc end = call->loc;
   end.column += uint32_t(written.size());
-  return ShapedOperand::Kept{size_t(place), {end.before(), written.ends_with(',') ? " keepdims=True" : ", keepdims=True"}};
+  const char* added = written.ends_with(',') ? " keepdims=True" : ", keepdims=True";
+  return ShapedOperand::Kept{size_t(place), {end.before(), added}};
 }
 
 ShapeQuestion Blame::ask_operands(const OperatorPlace& at, const std::vector<Dim>& left,

@@ -56,9 +56,9 @@ class ArgumentMatcher {
     }
     return true;
   }
-  /// The argument for a parameter; null when none was given.
   /// How messages about a builtin write it, with its parameters.
   void set_signature(std::string signature) { signature_ = std::move(signature); }
+  /// The argument for a parameter; null when none was given.
   const CallArgument* chosen(size_t i) const { return chosen_[i]; }
   void report_missing(size_t i) {
     note_definition(evaluator_.report(diag::missing_argument, loc_, slots_[i].name, callee_));

@@ -63,7 +63,7 @@ ElementwiseKind elementwise_kind(ast::CompareOp op) {
   }
 }
 
-/// Goes to a hook: an IR value or something of another evaluator.
+/// A value that the lowering computes with.
 bool is_dynamic(const Datum& datum) {
   return datum.is_ir() || datum.is(DatumKind::Object);
 }

@@ -39,6 +39,7 @@ std::string Links::language_name(const ast::Expr& expr, const Function& function
   const auto* name = ast::as<ast::Name>(first);
   if (!name || !session_.free_names(*function.node()).contains(name->text)) return {};
   Linked linked = expression(expr, *function.scope);
+  if (linked.kind == Linked::Kind::Declared) linked = linker_.value(linked);
   return linked.kind == Linked::Kind::Language ? linked.path : std::string();
 }
 

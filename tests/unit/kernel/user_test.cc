@@ -174,6 +174,8 @@ TEST_CASE("a kernel means the functions of tiles by whatever name it has of them
   CHECK(kernel("from tessera import dropout_in_kernel as drop\n", "tessera.tile.load", "tile.context", "drop") ==
         plain);
   CHECK(kernel("const tiles = tessera.tile\n", "tiles.load", "tiles.context", "tessera.dropout_in_kernel") == plain);
+  CHECK(kernel("const c = tile.context\nconst load = tile.load\nconst d = dropout_in_kernel\nconst drop = d\n", "load", "c",
+               "drop") == plain);
 }
 
 TEST_CASE("coordinates count elements of the tensor") {
