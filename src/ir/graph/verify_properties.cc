@@ -49,9 +49,10 @@ constexpr PropertyInfo properties[] = {
 #include "ir/graph/properties.def"
 #undef PROPERTY
 };
+const LevelProperties level_properties(Level::Graph, properties);
 
 }  // namespace
 
-void verify_func_properties(Op* func, OpVerifier& verifier) { verify_properties(properties, func, verifier); }
+void verify_func_properties(Op* func, OpVerifier& verifier) { verify_properties(func, verifier); }
 
 }  // namespace tessera::graph

@@ -8,7 +8,6 @@
 #include "ir/schedule/schedule_keys.h"
 #include "ir/schedule/verify.h"
 #include "ir/text/entries.h"
-#include "ir/text/properties.h"
 #include "ir/text/symbols.h"
 
 namespace tessera::schedule {
@@ -81,7 +80,6 @@ Attr find_axis(Op* kernel, std::string_view name) {
 }  // namespace
 
 void verify_kernel(Op* op, OpVerifier& verifier) {
-  verify_properties({}, op, verifier);
   std::set<std::string_view> names;
   for (Attr axis : op->attr(attr::Kernel::axes)) verify_axis(axis, names, verifier);
   for (const ScheduleProblem& problem : check_schedule(op->attr(attr::Kernel::schedule))) {

@@ -122,12 +122,13 @@ constexpr PropertyInfo properties[] = {
 #include "ir/target/properties.def"
 #undef PROPERTY
 };
+const LevelProperties level_properties(Level::Target, properties);
 
 }  // namespace
 
 void verify_legal(Op* func, OpVerifier& verifier) {
   verify_machine(func, verifier);
-  if (!verifier.failed()) verify_properties(properties, func, verifier);
+  if (!verifier.failed()) verify_properties(func, verifier);
 }
 
 }  // namespace tessera::target

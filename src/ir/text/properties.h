@@ -18,7 +18,15 @@ struct PropertyInfo {
   std::string (*problem)(Op* op);
 };
 
-/// Checks what the module of a function says of itself: names of the level's properties, which hold of the function.
-void verify_properties(std::span<const PropertyInfo> rows, Op* function, OpVerifier& verifier);
+/// The rows of a level. Its verify_properties.cc has one, so that a module without functions is held to them as well.
+struct LevelProperties {
+  LevelProperties(Level level, std::span<const PropertyInfo> rows);
+};
+
+/// How what a module says of itself is wrong whatever functions it has: each property is one of its level, named once,
+/// and so on; empty where it is right.
+std::string problem_of_facts(const Module& module);
+/// Checks that the properties that the module of a function says it has, which are the level's, hold of the function.
+void verify_properties(Op* function, OpVerifier& verifier);
 
 }  // namespace tessera

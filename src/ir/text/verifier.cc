@@ -7,6 +7,7 @@
 #include "ir/core/dominance.h"
 #include "ir/text/attribute_text.h"
 #include "ir/text/printer.h"
+#include "ir/text/properties.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera {
@@ -57,12 +58,17 @@ class ModuleVerifier {
       } else if (!fits(value, row->type)) {
         problem = type_problem(name, row->type, value);
       }
-      if (problem.empty()) continue;
-      Loc loc = module_.body()->empty() ? Loc{} : module_.body()->front()->loc();
-      diagnostics_.report(diag::ir_verify, loc, "module", problem);
-      holds = false;
+      holds = expect_none(problem) && holds;
     }
-    return holds;
+    return holds && expect_none(problem_of_facts(module_));
+  }
+
+  /// Reports a problem of the module's own, unless it is empty.
+  bool expect_none(const std::string& problem) {
+    if (problem.empty()) return true;
+    Loc loc = module_.body()->empty() ? Loc{} : module_.body()->front()->loc();
+    diagnostics_.report(diag::ir_verify, loc, "module", problem);
+    return false;
   }
 
   /// Checks an op and all inside it; stops at the first op that breaks a rule.

@@ -113,9 +113,10 @@ constexpr PropertyInfo properties[] = {
 #include "ir/tile/properties.def"
 #undef PROPERTY
 };
+const LevelProperties level_properties(Level::Tile, properties);
 
 }  // namespace
 
-void verify_kernel_properties(Op* kernel, OpVerifier& verifier) { verify_properties(properties, kernel, verifier); }
+void verify_kernel_properties(Op* kernel, OpVerifier& verifier) { verify_properties(kernel, verifier); }
 
 }  // namespace tessera::tile
