@@ -8,6 +8,7 @@
 #include <set>
 
 #include "ir/tile/eval_run.h"
+#include "ir/tile/scratch_memory.h"
 #include "ir/tile/shared_memory.h"
 
 namespace tessera::tile {
@@ -68,7 +69,7 @@ void KernelRun::run_alloc(Op* op) {
   if (op->has(attr::Alloc::offset)) {
     size_t total = size_t(size(kernel_->required(attr::Kernel::scratch)));
     base = size_t(size(op->required(attr::Alloc::offset)));
-    if (base % 64 != 0 || base + bytes > total) {
+    if (base % scratch_alignment != 0 || base + bytes > total) {
       return fail(
           fmt::format("{} bytes at {} are not aligned or outside of {}", bytes, base, total));
     }

@@ -1,8 +1,12 @@
 // How ops contradict the properties of Tile IR.
 
+#include <algorithm>
+#include <limits>
+
 #include "ir/core/common_attributes.h"
 #include "ir/numbers/machine.h"
 #include "ir/tile/ops.h"
+#include "ir/tile/scratch_memory.h"
 #include "ir/tile/shared_memory.h"
 #include "ir/tile/verify.h"
 #include "ir/text/properties.h"
@@ -78,16 +82,23 @@ std::string has_no_layout(Op* op) {
   return bare ? bare->text + " has no layout" : std::string();
 }
 
+Op* kernel_of(Op* op) {
+  while (op->parent()) op = op->parent();
+  return op;
+}
+
+template <typename Bytes>
+std::string no_place(const Bytes& bytes, int64_t alignment, int64_t offset, const Bytes& size) {
+  return fmt::format("{} bytes, aligned to {}, are not at {} of {}", bytes, alignment, offset, size);
+}
+
 /// Whether a place in shared memory, of a kernel that states its size, holds that many bytes.
 std::string check_place(Op* op, AttrKey<AttrType::Int, Arity::Optional> key, int64_t bytes, int64_t alignment) {
   if (!op->has(key)) return fmt::format("'{}' is missing", key.name);
   int64_t offset = op->required(key);
-  Op* kernel = op;
-  while (kernel->parent()) kernel = kernel->parent();
-  int64_t size = kernel->attr(attr::Kernel::shared).value_or(0);
+  int64_t size = kernel_of(op)->attr(attr::Kernel::shared).value_or(0);
   bool fits = offset >= 0 && offset % alignment == 0 && bytes <= size && offset <= size - bytes;
-  if (fits) return {};
-  return fmt::format("{} bytes, aligned to {}, are not at {} of {}", bytes, alignment, offset, size);
+  return fits ? std::string() : no_place(bytes, alignment, offset, size);
 }
 
 std::string has_no_place_in_shared(Op* op) {
@@ -102,10 +113,37 @@ std::string has_no_place_in_shared(Op* op) {
   return *bytes ? check_place(op, attr::Reduce::shared_offset, *bytes, exchange_alignment) : std::string();
 }
 
+/// Whether a difference is in a size: what a kernel knows of it, its interval does not say.
+bool subtracts(Dim size) {
+  auto of_atom = [](const DimAtom* atom) { return atom->a && (subtracts(atom->a) || subtracts(atom->b)); };
+  return std::ranges::any_of(size->terms, [&](const DimTerm& term) {
+    return term.coefficient < 0 || std::ranges::any_of(term.factors, of_atom);
+  });
+}
+
+/// Bytes of a kernel's scratch memory for any sizes; the greatest number where nothing is known.
+int64_t least_scratch(Dim scratch) {
+  constexpr int64_t unknown = std::numeric_limits<int64_t>::max();
+  return subtracts(scratch) ? scratch->constant().value_or(unknown) : interval(scratch).low.value_or(unknown);
+}
+
+/// The same of a place in scratch memory whose offset is a number.
+std::string check_place_in_scratch(Op* op) {
+  std::optional<int64_t> offset = op->required(attr::Alloc::offset)->constant();
+  if (!offset) return {};
+  Dim scratch = kernel_of(op)->required(attr::Kernel::scratch);
+  Type memory = op->result()->type();
+  DimTable& dims = op->module()->context().dims();
+  Dim needed = dims.mul(dims.constant(byte_size(memory->dtype)), element_count(dims, memory->dims));
+  int64_t bytes = std::max<int64_t>(interval(needed).low.value_or(0), 0), size = least_scratch(scratch);
+  bool fits = *offset >= 0 && *offset % scratch_alignment == 0 && bytes <= size && *offset <= size - bytes;
+  return fits && !needed->overflow ? std::string() : no_place(needed->text, scratch_alignment, *offset, scratch->text);
+}
+
 std::string has_no_place_in_scratch(Op* op) {
   if (is_kernel(op)) return op->has(attr::Kernel::scratch) ? std::string() : "'scratch' is missing";
-  bool is_bare = op->is(info(OpKind::Alloc)) && !op->has(attr::Alloc::offset);
-  return is_bare ? "'offset' is missing" : std::string();
+  if (!op->is(info(OpKind::Alloc))) return {};
+  return op->has(attr::Alloc::offset) ? check_place_in_scratch(op) : "'offset' is missing";
 }
 
 constexpr PropertyInfo properties[] = {

@@ -11,15 +11,14 @@
 #include <vector>
 
 #include "ir/tile/build.h"
+#include "ir/tile/scratch_memory.h"
 #include "passes/pass.h"
 
 namespace tessera {
 
 namespace {
 
-using tile::OpKind;
-
-constexpr int64_t scratch_alignment = 64;
+using tile::OpKind, tile::scratch_alignment;
 
 class ScratchAllocation {
  public:
