@@ -6,6 +6,7 @@
 #include "ir/core/common_attributes.h"
 #include "ir/core/dominance.h"
 #include "ir/text/attribute_text.h"
+#include "ir/text/entries.h"
 #include "ir/text/printer.h"
 #include "ir/text/properties.h"
 #include "support/diagnostic_rows.h"
@@ -143,12 +144,24 @@ class ModuleVerifier {
         if (slot.arity == Arity::One) verifier.error("attribute '{}' is missing", slot.name);
         continue;
       }
-      if (!fits(value, slot.attr)) verifier.error("{}", type_problem(slot.name, slot.attr, value));
+      if (!fits(value, slot.attr)) {
+        verifier.error("{}", type_problem(slot.name, slot.attr, value));
+      } else if (slot.attr == AttrType::Facts) {
+        check_facts(slot.name, value, verifier);
+      }
     }
     for (const OpAttr& attribute : op->attributes()) {
       bool known = info.find_attribute(attribute.name) ||
                    (attribute.name == common::Function::symbol.name && info.has(Function));
       if (!known) verifier.error("it has no attribute '{}'", attribute.name);
+    }
+  }
+
+  /// Facts have the entries of guards, whether calls test them or they are assumed.
+  void check_facts(std::string_view name, Attr facts, OpVerifier& verifier) {
+    for (Attr fact : facts->elements) {
+      std::string problem = entry::problem_of(fact, entry::Dict::Guard);
+      if (!problem.empty()) verifier.error("an element of '{}' is wrong: {}", name, problem);
     }
   }
 
