@@ -2,22 +2,25 @@
 
 #include <algorithm>
 #include <atomic>
+#include <barrier>
 #include <bit>
+#include <chrono>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <thread>
 #include <vector>
 
 #include "ir/numbers/peak_figures.h"
+#include "runtime/tsr/common_interval.h"
 
 namespace tessera::tool {
 
 namespace {
 
-constexpr int attempts = 4;           ///< of which the best counts: other programs only slow one down
-constexpr double least_time = 2e-3;   ///< seconds of an attempt
-constexpr size_t least_bytes = 4096;  ///< of a thread
+constexpr int fewest_attempts = 16;    ///< of which the best counts: other programs only slow one down
+constexpr double attempt_time = 1e-3;  ///< seconds of one, at least: in less than its turn on a core a thread is alone
+constexpr double measure_time = 4e-2;  ///< seconds of all attempts, at least
+constexpr size_t least_bytes = 4096;   ///< of a thread
 constexpr size_t most_bytes = size_t(1) << 27;
 
 using V256 [[gnu::vector_size(32), gnu::may_alias]] = float;
@@ -28,7 +31,7 @@ struct alignas(64) Line {
 using Memory = std::vector<Line>;
 
 /// Multiply-adds in chains that do not wait for each other: more than the latency of one times the units. The seed and
-/// the result keep the compiler from leaving work out.
+/// the result keep the compiler from leaving work out. This file is compiled to fuse them (CMakeLists.txt).
 template <typename V>
 [[gnu::always_inline]] inline float multiply(int64_t rounds, float seed) {
   constexpr int chains = 12;
@@ -63,47 +66,52 @@ template <typename V>
 [[gnu::target("avx2")]] float read_256(const Memory& memory) { return read<V256>(memory); }
 [[gnu::target("avx512f")]] float read_512(const Memory& memory) { return read<V512>(memory); }
 
-/// Seconds that the calling thread has run: what other programs take of its core does not count.
-double thread_seconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
-}
+using Work = std::function<void()>;
 
-/// Calls a second of `work` by the calling thread.
-double rate_of(const std::function<void()>& work) {
-  double calls = 1;
-  for (;;) {
-    double begin = thread_seconds();
-    for (double i = 0; i < calls; ++i) work();
-    double seconds = thread_seconds() - begin;
-    if (seconds >= least_time) return calls / seconds;
-    calls *= seconds > least_time / 100 ? 1.2 * least_time / seconds : 100;
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+/// Calls `work` until `is_over`, which is given the time. The clock is read rarely, as some calls are short.
+template <typename F>
+ThreadCalls call_until(const F& is_over, const Work& work) {
+  double calls = 0, at_once = 1;
+  for (double begin = now();;) {
+    for (double i = 0; i < at_once; ++i) work();
+    calls += at_once;
+    double end = now();
+    if (is_over(end)) return {calls, end};
+    if (end - begin < attempt_time / 64) at_once *= 2;
+    begin = end;
   }
 }
 
-/// The sum of the rates of threads that work at the same time; `prepare` makes the work of one.
-double best_rate(int threads, const std::function<std::function<void()>()>& prepare) {
-  std::vector<double> rates(size_t(threads) * attempts);
-  std::atomic<int> ready = 0;
+/// Calls a second of threads that work at the same time, until the last one has begun; `prepare` makes the work of one.
+double best_rate(int threads, const std::function<Work()>& prepare) {
+  std::vector<ThreadCalls> done(static_cast<size_t>(threads));
+  double begin = 0, best = 0, enough = now() + measure_time;
+  int attempts = 0;
+  std::atomic<int> begun = 0;
+  std::barrier start(threads, [&]() noexcept {
+    begun = 0;
+    begin = now();
+  });
+  std::barrier finish(threads, [&]() noexcept {
+    best = std::max(best, rate_together(begin, done));
+    ++attempts;
+  });
   auto run = [&](int thread) {
-    std::function<void()> work = prepare();
-    for (int attempt = 0; attempt < attempts; ++attempt) {
-      ++ready;
-      while (ready < threads * (attempt + 1)) std::this_thread::yield();
-      rates[size_t(attempt * threads + thread)] = rate_of(work);
+    Work work = prepare();
+    while (attempts < fewest_attempts || begin < enough) {
+      start.arrive_and_wait();
+      ++begun;
+      auto is_over = [&](double time) { return time >= begin + attempt_time && begun == threads; };
+      done[size_t(thread)] = call_until(is_over, work);
+      finish.arrive_and_wait();
     }
   };
   std::vector<std::jthread> others;
   for (int thread = 1; thread < threads; ++thread) others.emplace_back(run, thread);
   run(0);
   others.clear();
-  double best = 0;
-  for (auto attempt = rates.begin(); attempt != rates.end(); attempt += threads) {
-    double sum = 0;
-    for (auto rate = attempt; rate != attempt + threads; ++rate) sum += *rate;
-    best = std::max(best, sum);
-  }
   return best;
 }
 
@@ -122,10 +130,13 @@ double gigahertz(const Machine& machine, int threads) {
   return rate * rounds * chains * operations * lanes * 1e-9 / cpu_figures(machine, 1, 0).f32;
 }
 
+/// Threads that can run at the same time. More of them take turns, and the machine gives them no more than these.
+int at_a_time(int threads) { return std::clamp(int(std::thread::hardware_concurrency()), 1, threads); }
+
 }  // namespace
 
 MeasuredRates::MeasuredRates(const Machine& machine, int threads)
-    : machine_(machine), threads_(threads), gigahertz_(gigahertz(machine, threads)) {}
+    : machine_(machine), threads_(at_a_time(threads)), gigahertz_(gigahertz(machine, threads_)) {}
 
 PeakFigures MeasuredRates::figures(double bytes) {
   size_t of_thread = std::clamp(size_t(bytes / threads_), least_bytes, most_bytes);

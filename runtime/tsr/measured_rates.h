@@ -23,7 +23,7 @@ class MeasuredRates {
   double bandwidth(size_t bytes) const;
 
   const Machine& machine_;
-  int threads_;
+  int threads_;  ///< that run at the same time
   double gigahertz_;                       ///< of all threads together
   std::map<size_t, double> bandwidths_{};  ///< GB/s, by bytes of a thread
 };
