@@ -31,10 +31,10 @@
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
 #include "passes/analysis/divisibility.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/launch_choices.h"
 #include "passes/pass.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 

@@ -8,12 +8,12 @@
 #include "ir/graph/ops.h"
 #include "ir/numbers/elementwise.h"
 #include "ir/schedule/ops.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/tile_halvings.h"
 #include "passes/graph/to_schedule/epilogue.h"
 #include "passes/graph/to_schedule/kernel_edit.h"
 #include "passes/graph/to_schedule/lowering.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 

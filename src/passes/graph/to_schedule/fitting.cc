@@ -13,8 +13,8 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/build.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/graph/to_schedule/lowering.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 
 namespace tessera {
 

@@ -40,11 +40,11 @@
 #include "ir/core/common_attributes.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/launch_choices.h"
 #include "passes/tile/cpu/fragment_pairs.h"
 #include "passes/tile/cpu/fragment_sharing.h"
 #include "passes/tile/cpu/fragment_stages.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera {

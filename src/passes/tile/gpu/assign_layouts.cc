@@ -18,9 +18,9 @@
 
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/common/tile_axes.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/layout_agreement.h"
 #include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/register_footprint.h"

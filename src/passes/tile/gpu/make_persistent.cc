@@ -10,9 +10,9 @@
 
 #include <algorithm>
 
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
 
 namespace tessera {

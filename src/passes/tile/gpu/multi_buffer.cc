@@ -9,9 +9,9 @@
 
 #include "ir/core/kernel_size.h"
 #include "ir/tile/ops.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/copy_ring.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 

@@ -2,7 +2,7 @@
 
 #include "ir/layout/wgmma_descriptor.h"
 #include "ir/tile/build.h"
-#include "passes/tile/gpu/gpu_schedule.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"

@@ -13,9 +13,9 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/tile/build.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/common/tile_axes.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
 
 namespace tessera {

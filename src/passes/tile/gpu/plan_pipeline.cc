@@ -23,10 +23,10 @@
 #include <algorithm>
 #include <map>
 
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/flat_stores.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/gpu/operand_loads.h"
 #include "passes/tile/gpu/operand_paths.h"
 #include "passes/tile/gpu/operand_staging.h"

@@ -13,9 +13,9 @@
 #include <map>
 #include <set>
 
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 

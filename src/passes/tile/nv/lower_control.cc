@@ -4,8 +4,8 @@
 
 #include "ir/target/ops.h"
 #include "ir/tile/ops.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/loop_bounds.h"
-#include "passes/tile/gpu/gpu_schedule.h"
 #include "passes/tile/nv/emit_where.h"
 
 namespace tessera {

@@ -1,4 +1,4 @@
-#include "passes/tile/gpu/gpu_schedule.h"
+#include "passes/analysis/gpu_schedule.h"
 
 #include <algorithm>
 
