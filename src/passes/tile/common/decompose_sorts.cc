@@ -20,8 +20,8 @@
 #include "ir/core/common_attributes.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
+#include "passes/tile/common/sort_limits.h"
 #include "support/check.h"
-#include "support/diagnostic_rows.h"
 
 namespace tessera {
 
@@ -274,18 +274,7 @@ Status decompose(Op* kernel, PassContext& context) {
     if (op->is(tile::info(OpKind::Sort))) sorts.push_back(op);
   });
   for (Op* sort : sorts) {
-    Type type = sort->result()->type();
-    Dim open = type->dims[size_t(sort->attr(attr::Sort::axis))];
-    for (Dim extent : type->dims) {
-      if (context.machine->is_gpu() && !extent->constant()) open = extent;
-    }
-    if (!open->constant()) {
-      context.diagnostics
-          .report(diag::unsupported_tile_split, sort->loc(), std::string(sort->name()),
-                  "the extent " + open->text + " of its tile is not known")
-          .help("give the axis a block in the schedule");
-      return failure;
-    }
+    if (!check_sort(sort, context)) return failure;
     SortDecomposition(kernel, sort, *context.machine).run();
   }
   return success;

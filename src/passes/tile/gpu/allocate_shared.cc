@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <map>
 
+#include "ir/core/kernel_size.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/shared_memory.h"
 #include "passes/pass.h"
@@ -190,7 +191,7 @@ Status allocate(Op* kernel, const Machine& machine, DiagnosticEngine& diagnostic
   }
   int64_t available = machine.gpu.shared_per_block;
   if (total > available) {
-    diagnostics.report(diag::schedule_shared_memory, kernel->loc(), std::string(symbol_name(kernel)), total, available,
+    diagnostics.report(diag::schedule_shared_memory, kernel->loc(), kernel_name(kernel), total, available,
                        total - available)
         .help("use fewer stages or smaller blocks");
     return failure;
