@@ -153,7 +153,7 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
   auto builder = is_clause ? report_in(outside, diag::undecided_condition, clause->call, relation)
                            : report(diag::undecided_condition, loc, relation);
   if (is_clause) builder.label(loc, fmt::format("'{}' asks for it here", clause->name));
-  if (frames_.back().is_trip) {  // one clause would decide the first iteration alone
+  if (frame() && frame()->is_trip) {  // one clause would decide the first iteration alone
     builder.help(fmt::format("a loop whose trip count is known at run time is `for i in range({0}):`, in a kernel "
                              "`for k in tile.range({0}, t.k):`",
                              (b->constant() ? a : b)->text));
