@@ -138,6 +138,27 @@ void EdgeSearch::add(const TilePlace& place) {
   }
 }
 
+void EdgeSearch::add(const Found& found) {
+  for (const TilePlace& place : found.places) add(place);
+  auto append = [](auto& to, const auto& from) {
+    for (const KernelAxis* axis : from) {
+      if (std::ranges::find(to, axis) == to.end()) to.push_back(axis);
+    }
+  };
+  append(found_.axes, found.axes);
+  append(found_.stated, found.stated);
+  if (found.unplaced) found_.unplaced = found.unplaced;
+}
+
+const EdgeSearch::Found& EdgeSearch::find(Value* tile, size_t axis) {
+  if (auto known = kept_.find({tile, axis}); known != kept_.end()) return known->second;
+  Found around = std::exchange(found_, {});
+  auto seen = std::exchange(seen_, {});
+  visit(tile, axis);
+  seen_ = std::move(seen);
+  return kept_[{tile, axis}] = std::exchange(found_, std::move(around));
+}
+
 /// Takes what was said of the tile as it was made.
 bool EdgeSearch::is_known(Value* tile, size_t axis) {
   if (single_) {
@@ -150,12 +171,14 @@ bool EdgeSearch::is_known(Value* tile, size_t axis) {
   auto made = origins_->made.find(tile);
   if (made == origins_->made.end() || !made->second[axis]) return false;
   found_.axes.push_back(made->second[axis]);
+  if (!tile->def() || !tile->def()->is(info(OpKind::Iota))) found_.stated.push_back(made->second[axis]);
   return true;
 }
 
 void EdgeSearch::visit(Value* tile, size_t axis) {
   if (!tile->type()->is(TypeKind::Tile) || tile->type()->dims[axis]->is_constant(1) != single_) return;
   if (!seen_.insert({tile, axis}).second) return;
+  if (auto known = kept_.find({tile, axis}); known != kept_.end()) return add(known->second);
   if (is_known(tile, axis)) return;
   if (tile->def()) return visit_result(tile->def(), tile->index(), axis);
   Op* loop = tile->block()->parent_op();
@@ -216,8 +239,9 @@ void EdgeSearch::visit_maker(Op* op, unsigned n, size_t axis) {
     case OpKind::Load: {
       Value* memory = op->in(in::Load::memory);
       if (is_memory(memory)) return visit_memory(op, axis);
+      auto asked = origins_->asked.find(op);
       return add({op->in(in::Load::index, unsigned(axis)), op->result()->type()->dims[axis],
-                  memory->type()->dims[axis], true});
+                  memory->type()->dims[axis], true, asked == origins_->asked.end() ? nullptr : asked->second[axis]});
     }
     case OpKind::Gather:
       if (axis == 0) return visit(op->in(in::Gather::rows), 0);

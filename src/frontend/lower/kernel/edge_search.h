@@ -19,6 +19,7 @@ struct TilePlace {
   Dim tile = nullptr;
   Dim extent = nullptr;
   bool loaded = false;  ///< by an op that masks what lies past the end
+  const KernelAxis* asked = nullptr;  ///< of which the source asked the extent of the tile
 
   /// Whether the axis may end within a tile. A whole axis may be run in tiles that are larger.
   bool is_cut() const;
@@ -32,6 +33,7 @@ struct TileOrigins {
   std::map<const Value*, std::vector<const KernelAxis*>> single;
   /// Reshapes that insert axes of one element: the operand's axis that each one is, -1 for a new one.
   std::map<const Value*, std::vector<int>> inserted;
+  std::map<const Op*, std::vector<const KernelAxis*>> asked;  ///< of loads: axes whose extents are asked
   std::set<const Op*> displaced;  ///< loads of slots that were filled by another number, as slots are counted modulo
 };
 
@@ -43,6 +45,15 @@ class EdgeSearch {
 
   void visit(Value* tile, size_t axis);
 
+  struct Found {
+    std::vector<TilePlace> places;
+    std::vector<const KernelAxis*> axes;
+    std::vector<const KernelAxis*> stated;  ///< those of `axes` that the source gave as extents
+    Op* unplaced = nullptr;
+  };
+  /// What is found of this tile alone. It is kept: searches that come by it later go no further.
+  const Found& find(Value* tile, size_t axis);
+
   const std::vector<TilePlace>& places() const { return found_.places; }
   /// Of tiles of one number, or of single elements.
   const std::vector<const KernelAxis*>& axes() const { return found_.axes; }
@@ -50,12 +61,6 @@ class EdgeSearch {
   Op* unplaced() const { return found_.unplaced; }
 
  private:
-  struct Found {
-    std::vector<TilePlace> places;
-    std::vector<const KernelAxis*> axes;
-    Op* unplaced = nullptr;
-  };
-
   bool is_known(Value* tile, size_t axis);
   void visit_result(Op* op, unsigned n, size_t axis);
   void visit_operands(Op* op, size_t axis);
@@ -65,6 +70,7 @@ class EdgeSearch {
   void visit_memory(Op* load, size_t axis);
   const Found& written_by(Op* write, size_t back);
   void add(const TilePlace& place);
+  void add(const Found& found);
 
   const TileOrigins* origins_;
   Op* kernel_;
@@ -72,6 +78,7 @@ class EdgeSearch {
   std::set<std::pair<Value*, size_t>> seen_;
   Found found_;
   std::map<std::pair<Op*, size_t>, Found> written_;
+  std::map<std::pair<Value*, size_t>, Found> kept_;
 };
 
 /// Whether both compute the same from the same, wherever they stand.

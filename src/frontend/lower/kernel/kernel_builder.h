@@ -228,6 +228,31 @@ class KernelBuilder final : public Lowering {
   // Tiles by the axes that they are of (kernel_places.cc).
   std::vector<const KernelAxis*> grid_axes_along(Value* tile, size_t axis);
   bool lies_otherwise(Value* tile, const Place& place, std::string& given, std::string& wanted);
+
+  // What the axes of tiles run along (kernel_lines.cc).
+  struct LoopTiles {
+    std::string name;
+    Loc loc;
+    Dim extent, step;
+  };
+  /// An axis of the kernel, or a loop over tiles of something else.
+  struct Line {
+    const KernelAxis* axis = nullptr;
+    const LoopTiles* loop = nullptr;
+    Dim extent() const { return axis ? axis->extent : loop->extent; }
+    Dim tile() const { return axis ? axis->tile : loop->step; }
+  };
+  using TileAxis = std::pair<Value*, size_t>;
+  using Pair = std::pair<Line, Line>;
+  std::optional<Line> line_of(const TilePlace& place) const;
+  static bool differ(const Line& a, const Line& b);
+  std::optional<std::string> other_loop(Value* tile, size_t axis, const KernelAxis& of) const;
+  std::optional<Pair> unrelated(EdgeSearch& search, TileAxis a, TileAxis b) const;
+  std::optional<Pair> unrelated_in(EdgeSearch& search, Op* op) const;
+  void help_transpose(DiagnosticEngine::Builder& builder, EdgeSearch& search, Op* dot) const;
+  bool check_lines();
+  std::string asked_text(Op* op, size_t axis, Dim extent, Dim tile) const;
+  bool check_loop_extents();
   void warn_of_elements(const Datum& index, Dim tile, std::string_view by);
   Value* tile_number(const Datum& index, Dim extent, Dim tile, Loc loc, std::string_view by);
   bool check_privileges(const TypePattern& type);
@@ -303,7 +328,7 @@ class KernelBuilder final : public Lowering {
   Datum load_at(const IrValue& tensor, const BoundArguments& arguments);
   Datum load_tied(const IrValue& tensor, const BoundArguments& arguments);
   Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile,
-                  size_t drop, const BoundArguments& arguments);
+                  size_t drop, const BoundArguments& arguments, std::vector<const KernelAxis*> asked = {});
   Datum gather(const BoundArguments& arguments);
   void label_axes(DiagnosticEngine::Builder& builder);
   std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);
@@ -350,6 +375,7 @@ class KernelBuilder final : public Lowering {
   size_t choices_ = 1;
   std::map<std::string, Attr> keys_;
   std::map<const Value*, const KernelAxis*> loop_axes_;
+  std::map<const Value*, LoopTiles> loops_;  ///< by their index
   std::set<const Scope*> loop_scopes_;
   std::set<const Scope*> own_scopes_;  ///< whose sizes are the kernel's
   TileOrigins origins_;

@@ -158,7 +158,9 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
     }
     return Datum::poison();
   }
-  return make_load(tensor, std::move(index), tile, leading, arguments);
+  std::vector<const KernelAxis*> asked = axes_of(arguments[Shape]);
+  asked.insert(asked.begin(), leading, nullptr);
+  return make_load(tensor, std::move(index), tile, leading, arguments, std::move(asked));
 }
 
 /// `tile.load(x, rows=t.m, cols=t.d)`: this program's tile of the last two dimensions; one element
@@ -194,7 +196,7 @@ Datum KernelBuilder::load_tied(const IrValue& tensor, const BoundArguments& argu
 /// The load itself; the first `drop` axes, of extent 1, are removed from the tile.
 Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
                                const std::vector<Dim>& tile, size_t drop,
-                               const BoundArguments& arguments) {
+                               const BoundArguments& arguments, std::vector<const KernelAxis*> asked) {
   Type type = tensor.value->type();
   if (!check_extents(tile, arguments.call)) return Datum::poison();
   std::vector<OpAttr> attributes;
@@ -213,6 +215,7 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
   ops_.builder().set_loc(arguments.call);
   Value* value = ops_.builder().value(info(OpKind::Load), {{tensor.value}, std::move(index)},
                                       context().tile(tile, type->dtype), std::move(attributes));
+  if (asked.size() == tile.size()) origins_.asked[value->def()] = std::move(asked);
   std::vector<Dim> kept(tile.begin() + ptrdiff_t(drop), tile.end());
   return ops_.handle(ops_.reshape(value, kept), arguments.call);
 }

@@ -146,6 +146,7 @@ std::optional<Flow> KernelBuilder::for_each(const Datum& iterable, const ast::Fo
   Block* body = pipeline->region()->add_block();
   Value* index = body->add_arg(context().scalar(DType::I64), module_.intern(target->text));
   if (const KernelAxis* axis = axis_of_range(*range)) loop_axes_[index] = axis;
+  loops_[index] = {std::string(target->text), target->loc, range->extent, range->step};
   Scope* inner = evaluator_.open_scope(&scope);
   loop_scopes_.insert(inner);
   Datum counter = ops_.handle(index, target->loc);

@@ -36,13 +36,15 @@ bool KernelBuilder::lies_otherwise(Value* tile, const Place& place, std::string&
   for (const auto& [index, extent] : place) {
     if (extent->is_constant(1)) continue;
     while (next < tile->type()->rank() && is_one(next)) ++next;
-    std::vector<const KernelAxis*> found = grid_axes_along(tile, next++);
+    std::vector<const KernelAxis*> found = grid_axes_along(tile, next);
     const KernelAxis* axis = axis_of_index(index);
     if (axis && (!axis->grid || axis->tile != extent)) axis = nullptr;
     auto other = std::ranges::find_if(found, [&](const KernelAxis* each) { return axis && each != axis; });
     auto name = [&](const KernelAxis* of) { return of ? "t." + of->name : extent->text; };
-    differs |= other != found.end();
-    has.push_back(name(other != found.end() ? *other : axis));
+    std::optional<std::string> loop = axis ? other_loop(tile, next, *axis) : std::nullopt;
+    ++next;
+    differs |= other != found.end() || loop;
+    has.push_back(other != found.end() ? name(*other) : loop.value_or(name(axis)));
     wants.push_back(name(axis));
   }
   given = fmt::format("[{}]", fmt::join(has, ", "));
