@@ -179,7 +179,11 @@ class KernelBuilder final : public Lowering {
   };
   std::vector<TakenPart> taken_parts();
   std::optional<OnePart> one_part_of(const TakenPart& taken, const std::vector<TakenPart>& all) const;
+  bool is_stored_along(const TakenPart& taken) const;
   void warn_of_parts();
+  bool reaches_block(Value* value, const KernelAxis& axis, std::set<const Value*>& seen) const;
+  bool has_part_for_each_block(const KernelAxis& axis) const;
+  void warn_of_blocks();
 
   // Axes that are one tile for no need (kernel_blocks.cc).
   bool is_added_up(Value* sum);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "frontend/lower/kernel/kernel_builder.h"
+#include "ir/core/common_attributes.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
 
@@ -50,6 +51,23 @@ std::vector<KernelBuilder::TakenPart> KernelBuilder::taken_parts() {
   return parts;
 }
 
+/// Whether each program stores the first tile of an axis of the grid at its own place along it.
+bool KernelBuilder::is_stored_along(const TakenPart& taken) const {
+  const KernelAxis& axis = *taken.axis;
+  if (!axis.grid || !is_first(taken.index) || taken.tile != axis.tile || is_one_tile(axis)) return false;
+  bool found = false;
+  walk(kernel_, [&](Op* op) {
+    if (!op->is(info(OpKind::Store)) || found) return;
+    std::vector<Value*> index = op->ins(in::Store::index);
+    auto at = std::ranges::find(index, axis.index);
+    if (at == index.end()) return;
+    EdgeSearch search(origins_, kernel_);
+    search.visit(op->in(in::Store::value), size_t(at - index.begin()));
+    found = std::ranges::any_of(search.places(), [&](const TilePlace& place) { return place.index == taken.index; });
+  });
+  return found;
+}
+
 /// Why a load takes one part of an axis alone, and what takes all; nullopt where it does not, or is as likely meant to.
 std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart& taken,
                                                                  const std::vector<TakenPart>& all) const {
@@ -59,6 +77,10 @@ std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart
     if (counted != &axis || !axis.grid || taken.tile == axis.tile) return std::nullopt;
     return OnePart{"the index is 0 in each program, of which one has the whole axis",
                    fmt::format("give the axis a block, or take its whole tile: t.{}", axis.name)};
+  }
+  if (is_stored_along(taken)) {
+    return OnePart{"the index is 0 in each program, and the result has all of it",
+                   fmt::format("take this program's tile: its index along '{}' is that of the grid", axis.name)};
   }
   auto counts = [&](const auto& loop) { return loop.second == &axis; };
   bool is_visited = axis.grid || std::ranges::any_of(loop_axes_, counts);
@@ -89,6 +111,69 @@ void KernelBuilder::warn_of_parts() {
         .diagnostics()
         .report(diag::part_of_axis, loc, taken.dim, taken.of->name, taken.axis->name, part->why)
         .help(part->help);
+  }
+}
+
+namespace {
+
+/// The index of a store along its axis of the grid, and the extent of the tile there; null where it has none.
+Dim extent_along(Op* store, const KernelAxis& axis) {
+  std::vector<Value*> index = store->ins(in::Store::index);
+  auto at = std::ranges::find(index, axis.index);
+  return at == index.end() ? nullptr : store->in(in::Store::value)->type()->dims[size_t(at - index.begin())];
+}
+
+}  // namespace
+
+/// Whether a value takes part in what is stored at this program's tile of an axis.
+bool KernelBuilder::reaches_block(Value* value, const KernelAxis& axis, std::set<const Value*>& seen) const {
+  if (!seen.insert(value).second) return false;
+  for (Use* use = value->first_use(); use; use = use->next()) {
+    Op* user = use->owner();
+    if (user->is(info(OpKind::Store)) && extent_along(user, axis) == axis.tile) return true;
+    Op* around = user->is(info(OpKind::Yield)) ? user->parent() : nullptr;
+    Op* to = around && (around->is(info(OpKind::Pipeline)) || around->is(info(OpKind::If))) ? around : user;
+    for (unsigned i = 0; i < to->result_count(); ++i) {
+      if (reaches_block(to->result(i), axis, seen)) return true;
+    }
+    if (!to->is(info(OpKind::Pipeline))) continue;
+    Block* body = to->region()->front();
+    for (unsigned i = 1; i < body->arg_count(); ++i) {
+      if (reaches_block(body->arg(i), axis, seen)) return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the kernel stores something for each block of an axis: the result of each is meant.
+bool KernelBuilder::has_part_for_each_block(const KernelAxis& axis) const {
+  bool found = false;
+  walk(kernel_, [&](Op* op) {
+    Dim extent = op->is(info(OpKind::Store)) ? extent_along(op, axis) : nullptr;
+    found |= extent && extent != axis.tile;
+  });
+  return found;
+}
+
+/// Warns of results that depend on a block, as elements are combined along an axis of which a program has a block.
+void KernelBuilder::warn_of_blocks() {
+  if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
+  for (Op* op : combining_ops()) {
+    if (op->is(info(OpKind::Scatter)) || op->is(info(OpKind::Dot))) continue;
+    std::vector<const KernelAxis*> axes = grid_axes_along(op->operand(0), size_t(op->attr(common::Along::axis)));
+    for (const KernelAxis* axis : axes) {
+      std::set<const Value*> seen;
+      bool reaches = false;
+      for (unsigned i = 0; i < op->result_count(); ++i) reaches |= reaches_block(op->result(i), *axis, seen);
+      if (is_one_tile(*axis) || !reaches || has_part_for_each_block(*axis)) continue;
+      const Loc& loc = op->loc();
+      if (!session().say_once(fmt::format("block:{}:{}:{}", loc.file, loc.line, loc.column))) continue;
+      std::string name = op->is(info(OpKind::Reduce)) ? std::string(op->attr(schedule::attr::Reduce::kind))
+                                                      : std::string(op->name().substr(op->name().find('.') + 1));
+      session()
+          .report(diag::block_combined, loc, "tile." + name, axis->name)
+          .help(fmt::format("leave axis '{}' without a block, or combine all of it in a loop", axis->name));
+    }
   }
 }
 
