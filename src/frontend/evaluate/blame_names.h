@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "frontend/evaluate/blame.h"
+#include "frontend/values/check_numerics.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
 
@@ -28,5 +30,16 @@ void report_list_member(const Blame& blame, const ast::Attribute& node);
 std::vector<std::string> undefined_names(const Session& session, const Callable& callee);
 /// What imports a name of tessera.nn into the file; nothing where that has no such name.
 std::optional<Edit> library_import(const Session& session, std::string_view name, Loc loc);
+
+/// Whether a name that is given a value is that of a dtype, which is reported then. Other spellings of dtypes, such as
+/// `half`, are free.
+template <typename Reporter>
+bool refuse_dtype_name(Reporter& reporter, std::string_view name, Loc loc) {
+  std::optional<DType> dtype = dtype_by_name(name);
+  if (!dtype || to_string(*dtype) != name) return false;
+  reporter.report(diag::not_assignable, loc, fmt::format("'{}', a dtype,", name))
+      .help("types such as Tensor[B, f32] read it; take another name");
+  return true;
+}
 
 }  // namespace tessera::frontend

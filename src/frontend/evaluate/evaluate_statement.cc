@@ -1,9 +1,14 @@
 // Statements of the compile-time part of a program.
 
+#include <algorithm>
+
 #include "frontend/binding/names.h"
+#include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/runtime_range.h"
+#include "frontend/values/type_text.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -95,7 +100,8 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       bool leaves_loop = value.is_poison() && name && (name->text == "break" || name->text == "continue");
       if (leaves_loop) return give_up();  // no iteration after it means anything
       if (!value.is_poison()) {
-        lowering_.expression_statement(expr, value, scope);
+        bool is_used = lowering_.expression_statement(expr, value, scope);
+        if (!is_used) warn_unused(expr, value, scope);
       } else {
         frame().result = Datum::poison();  // what it was to do may be what the function lacks
       }
@@ -110,7 +116,9 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       Datum right = evaluate(*node.value, scope);
       OperatorPlace at(node.op_loc, {*node.target, left}, {*node.value, right}, scope, ast::spelling(node.op));
       at.assigns = true;
-      assign(*node.target, bounded(binary(node.op, left, right, at), node.op_loc), scope);
+      Datum result = bounded(binary(node.op, left, right, at), node.op_loc);
+      if (node.op != ast::BinaryOp::MatMul && refuse_growth(node, left, result)) result = Datum::poison();
+      assign(*node.target, result, scope);
       break;
     }
     case ast::NodeKind::Return: {
@@ -135,6 +143,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       break;
     case ast::NodeKind::Const: {
       const auto& node = ast::cast<ast::Const>(stmt);
+      if (refuse_dtype_name(*this, node.name.text, node.name.loc)) break;
       Datum value = evaluate(*node.value, scope);
       observe(node.name.text, node.name.loc, value);
       scope.set(node.name.text, std::move(value), node.name.loc);
@@ -148,6 +157,89 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       report(diag::misplaced_statement, stmt.loc, misplaced_name(stmt.kind), "in a function");
   }
   return Flow::Next;
+}
+
+namespace {
+
+bool has_effect(const ast::Expr& expr, const CallFrame& frame) {
+  bool found = false;
+  auto look = [&](const ast::Node& node) {
+    auto is_here = [&](const EffectSite& site) { return site.loc == node.loc; };
+    for (const auto& [effect, sites] : frame.effects) found = found || std::ranges::any_of(sites, is_here);
+  };
+  ast::walk(expr, look);
+  return found;
+}
+
+/// Whether a kernel shows values.
+bool prints(const Datum& callee) {
+  const ast::Def* def = callee.is(DatumKind::Function) ? callee.as_function().def : nullptr;
+  bool found = false;
+  auto look = [&](const ast::Node& node) {
+    const auto* call = ast::as<ast::Call>(&node);
+    const auto* name = call ? ast::as<ast::Name>(call->callee) : nullptr;
+    found = found || (name && name->text == "print");
+  };
+  if (def) ast::walk(*def, look);
+  return found;
+}
+
+/// The names that a call gives as regions; empty when one of them is no name.
+std::vector<std::string_view> region_names(const Signature& called, const ast::Call& call) {
+  std::vector<std::string_view> names;
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const ast::Argument& argument = call.arguments[i];
+    auto is_its = [&](const SignatureParameter& each) { return each.name == argument.name.text; };
+    auto named = std::ranges::find_if(called.parameters, is_its);
+    size_t place = argument.name.text.empty() ? i : size_t(named - called.parameters.begin());
+    if (place >= called.parameters.size() || called.parameters[place].type.privileges.empty()) continue;
+    const auto* name = ast::as<ast::Name>(argument.value);
+    if (!name) return {};
+    names.push_back(name->text);
+  }
+  return names;
+}
+
+}  // namespace
+
+/// A statement that may compute a value and do nothing else.
+void Evaluator::warn_unused(const ast::Expr& expr, const Datum& value, Scope& scope) {
+  if (value.is_none() || value.is(DatumKind::Object)) return;
+  const auto* call = ast::as<ast::Call>(&expr);
+  const Datum callee = call ? evaluate(*call->callee, scope) : Datum::none();
+  if (has_effect(expr, frame()) || prints(callee)) return;
+  auto builder = report(diag::unused_value, expr.loc);
+  const Signature* called = callee.is(DatumKind::Function) ? session_.known_signature(callee.as_function()) : nullptr;
+  std::vector<std::string_view> regions;
+  if (called) regions = region_names(*called, *call);
+  size_t count = value.is_sequence() ? value.elements().size() : 1;
+  bool is_function = value.is(DatumKind::Function) || value.is(DatumKind::Builtin);
+  if (is_function) {
+    builder.help("a function runs where it is called: f(…)");
+  } else if (regions.empty() || regions.size() != count) {
+    builder.help("values do not change: give it a name, as in y = …, or leave the statement out");
+  } else {
+    std::string names = fmt::format("{}", fmt::join(regions, ", "));
+    builder.fix(fmt::format("the call gives what becomes of {}: write {} = …", names, names), expr.loc.before(),
+                names + " = ");
+  }
+}
+
+/// `a += x` leaves a the shape that it has; says so where x would be broadcast to more.
+bool Evaluator::refuse_growth(const ast::AugAssign& stmt, const Datum& before, const Datum& after) const {
+  if (!before.is_ir() || !after.is_ir()) return false;
+  Type from = before.as_ir().value->type(), to = after.as_ir().value->type();
+  bool grows = from->dims.size() != to->dims.size();
+  for (size_t i = 0; !grows && i < from->dims.size(); ++i) {
+    grows = from->dims[i]->is_constant(1) && !to->dims[i]->is_constant(1);
+  }
+  if (!grows) return false;
+  std::string target = source_text(session_.sources(), stmt.target->loc);
+  std::string_view sign = ast::spelling(stmt.op);
+  report(diag::shape_mismatch, stmt.op_loc, fmt::format("the result of '{}='", sign), type_text(to),
+         fmt::format("'{}'", target), type_text(from))
+      .help(fmt::format("a value of another shape is given by {0} = {0} {1} …", target, sign));
+  return true;
 }
 
 void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
@@ -213,6 +305,7 @@ void report_unpacking(const Blame& blame, const Datum& value, Loc loc) {
 
 void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope) {
   if (const auto* name = ast::as<ast::Name>(&target)) {
+    if (refuse_dtype_name(*this, name->text, name->loc)) return;
     Datum named = value.is_poison() ? value : lowering_.assigned(name->text, value, name->loc);
     observe(name->text, name->loc, named);
     scope.set(name->text, std::move(named), name->loc);

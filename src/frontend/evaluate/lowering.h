@@ -61,8 +61,8 @@ class Lowering {
   virtual Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) = 0;
   /// The value that a name is given.
   virtual Datum assigned(std::string_view name, Datum value, Loc loc) = 0;
-  /// An expression statement was run; `value` is what it gave (an op for its effect).
-  virtual void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) = 0;
+  /// An expression statement was run, which gave `value`; whether that is put to use.
+  virtual bool expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) = 0;
   /// A `with` or `on` statement begins: what is placed, fetched ahead or spread over devices.
   virtual void enter(const Placement& placement, Loc loc) = 0;
 
@@ -115,7 +115,7 @@ class NoLowering final : public Lowering {
   std::optional<Flow> while_loop(const ast::While&, Scope&) override { return std::nullopt; }
   Datum annotate(const ast::Expr&, Datum value, Scope&, Loc) override { return value; }
   Datum assigned(std::string_view, Datum value, Loc) override { return value; }
-  void expression_statement(const ast::Expr&, const Datum&, Scope&) override {}
+  bool expression_statement(const ast::Expr&, const Datum&, Scope&) override { return false; }
   void enter(const Placement&, Loc) override {}
   void opened(const Scope&) override {}
   Datum received(const Scope&, Datum value) override { return value; }

@@ -7,12 +7,14 @@
 
 #include "frontend/binding/import_place.h"
 #include "frontend/binding/words.h"
+#include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/evaluate/links.h"
 #include "frontend/evaluate/session.h"
 #include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
+#include "frontend/values/embedded.h"
 #include "ir/schedule/schedule_keys.h"
 #include "support/diagnostic_rows.h"
 
@@ -231,6 +233,7 @@ void Session::enter(SourceModule& module, const ast::Stmt& stmt) {
       return enter_from_import(module, ast::cast<ast::FromImport>(stmt));
     case ast::NodeKind::Const: {
       const auto& constant = ast::cast<ast::Const>(stmt);
+      if (refuse_dtype_name(*this, constant.name.text, constant.name.loc)) return;
       if (is_new_name(module, constant.name)) {
         scope.set_pending(constant.name.text, &stmt, constant.name.loc);
       }
@@ -287,6 +290,7 @@ void Session::enter_assignment(SourceModule& module, const ast::Assign& stmt) {
              "at the top level of a file");
       continue;
     }
+    if (refuse_dtype_name(*this, name->text, name->loc)) continue;
     ast::Identifier identifier{name->text, name->loc};
     if (is_new_name(module, identifier)) {
       module.scope->set_pending(name->text, &stmt, name->loc);
@@ -354,6 +358,8 @@ void Session::enter_from_import(SourceModule& module, const ast::FromImport& stm
                           item.name.text);
     names::NameSet members = links().members(from);
     suggest_member(builder, module, item, nearest_name(item.name.text, {members.begin(), members.end()}));
+    bool is_library = path.starts_with("tessera") && embedded_file(fmt::format("{}.tsr", item.name.text));
+    if (is_library) builder.help(fmt::format("it is in the module 'tessera.{}' of the library", item.name.text));
   }
 }
 

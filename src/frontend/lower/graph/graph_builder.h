@@ -85,7 +85,7 @@ class GraphBuilder final : public Lowering {
   std::optional<Flow> while_loop(const ast::While& loop, Scope& scope) override;
   Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
-  void expression_statement(const ast::Expr&, const Datum&, Scope&) override {}
+  bool expression_statement(const ast::Expr&, const Datum&, Scope&) override { return false; }
   void enter(const Placement& placement, Loc loc) override;
   void opened(const Scope&) override {}
   Datum received(const Scope&, Datum value) override { return value; }

@@ -54,7 +54,7 @@ class KernelBuilder final : public Lowering {
   std::optional<Flow> while_loop(const ast::While&, Scope&) override { return std::nullopt; }
   Datum annotate(const ast::Expr& annotation, Datum value, Scope& scope, Loc loc) override;
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
-  void expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) override;
+  bool expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) override;
   void enter(const Placement&, Loc) override {}
   void opened(const Scope& scope) override { own_scopes_.insert(&scope); }
   Datum received(const Scope& from, Datum value) override;

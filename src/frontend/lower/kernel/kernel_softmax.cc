@@ -204,15 +204,16 @@ bool is_mask(const Datum& callee) {
 }  // namespace
 
 /// A call of `tile.mask_causal(s, …)` as a statement gives s its new value.
-void KernelBuilder::expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) {
+bool KernelBuilder::expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) {
   const auto* call = ast::as<ast::Call>(&expr);
   bool has_target = call && value.is_ir() && !call->arguments.empty();
-  if (!has_target || !is_mask(evaluator_.evaluate(*call->callee, scope))) return;
+  if (!has_target || !is_mask(evaluator_.evaluate(*call->callee, scope))) return false;
   const ast::Expr* target = call->arguments[0].value;
   for (const ast::Argument& argument : call->arguments) {
     if (argument.name.text == "s") target = argument.value;
   }
   evaluator_.assign(*target, value, scope);
+  return true;
 }
 
 }  // namespace tessera::frontend
