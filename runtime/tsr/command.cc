@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "runtime/files/file.h"
 #include "runtime/files/text.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/errors.h"
@@ -27,6 +28,17 @@ int fail_status(int status, std::string_view subject) {
   fail(subject.empty() ? std::string(tsrGetLastError())
                        : format::cat(subject, ": ", tsrGetLastError()));
   return status == TSR_EINTERNAL ? exit_internal : exit_user_error;
+}
+
+int refuse_source(const std::string& path) {
+  bool is_program = path.ends_with(".tsr"), is_ir = path.ends_with(".tir");
+  if (!is_program && !is_ir) return exit_ok;
+  auto file = format::MappedFile::open(path);
+  if (!file || file->bytes().starts_with("PK")) return exit_ok;
+  std::string made = path.substr(0, path.size() - 4) + ".bundle";
+  errors().add(diag::command_line, format::cat(path, " is ", is_program ? "a source" : "IR", ", not a bundle"),
+               format::cat("'tesserac ", path, " -o ", made, "' makes a bundle of it"));
+  return exit_user_error;
 }
 
 CLI::Option& add_dims_option(CLI::App& command, std::vector<std::string>& dims, const std::string& description) {

@@ -33,6 +33,9 @@ int fail_command_line(std::string_view text, std::string_view command);
 /// user's error for the rest. `subject`, such as a path, goes before the text when it is not empty.
 int fail_status(int status, std::string_view subject = "");
 
+/// Says so where a program or its IR is given for a bundle.
+int refuse_source(const std::string& path);
+
 /// --dims NAME=SIZE,..., which may be given several times.
 CLI::Option& add_dims_option(CLI::App& command, std::vector<std::string>& dims, const std::string& description);
 

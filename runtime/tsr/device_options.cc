@@ -39,11 +39,10 @@ void add_limit_options(CLI::App& command, DeviceOptions& options) {
   command_line::take_byte_size(*command.add_option(
       "--max-memory", options.max_memory,
       "end what needs more memory for tensors: bytes, or a size as 500MB (of 1000) or 2GiB (of 1024)"));
-  command
-      .add_option("--max-steps", options.max_steps,
-                  "end a call that runs more steps of its plan; those of a loop count in every iteration")
-      ->check(CLI::Range(uint64_t(1), UINT64_MAX))
-      ->type_name("N");
+  CLI::Option* steps = command.add_option(
+      "--max-steps", options.max_steps,
+      "end a call that runs more steps of its plan; those of a loop count in every iteration");
+  command_line::take_count(*steps->type_name("N"), 1);
 }
 
 void add_debug_option(CLI::App& command, DeviceOptions& options) {

@@ -25,6 +25,7 @@ GraphIr::GraphIr() {
 
 int GraphIr::open(const std::string& path) {
   bundle_ = path;
+  if (int code = refuse_source(path)) return code;
   auto file = format::MappedFile::open(path);
   if (!file) return fail(file.error().text);
   auto bundle = format::BundleView::open(file->bytes());

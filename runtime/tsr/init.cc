@@ -12,6 +12,8 @@
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/terminal.h"
 #include "support/file.h"
+#include "support/same_file.h"
+#include "tools/command_line/byte_size.h"
 
 namespace tessera::tool {
 
@@ -86,6 +88,9 @@ int require_all(const GraphIr& graph, const std::vector<Initialised>& known) {
 }
 
 int init(const InitOptions& options) {
+  if (is_same_file(options.bundle, options.output)) {
+    return fail(cat(format::in_quotes(options.output), " is what is read; the parameters need another name"));
+  }
   GraphIr graph;
   if (int code = graph.open(options.bundle)) return code;
   std::vector<Initialised> parameters;
@@ -112,9 +117,8 @@ void add_init_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<InitOptions>();
   command.footer(epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle whose parameters are wanted")->required();
-  command.add_option("--seed", options->seed, "seed of the random numbers")
-      ->type_name("N")
-      ->capture_default_str();
+  CLI::Option* seed = command.add_option("--seed", options->seed, "seed of the random numbers");
+  command_line::take_count(*seed->type_name("N")->capture_default_str(), 0);
   command.add_option("-o,--output", options->output, "the file to write; - for standard output")
       ->type_name("FILE")
       ->required();

@@ -261,6 +261,7 @@ int print_report(const InspectOptions& options, std::string_view bundle) {
 }
 
 int inspect(const InspectOptions& options) {
+  if (int code = refuse_source(options.bundle)) return code;
   auto file = format::MappedFile::open(options.bundle);
   if (!file) return fail(file.error().text);
   auto bundle = format::BundleView::open(file->bytes());

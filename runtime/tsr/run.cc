@@ -14,6 +14,7 @@
 #include "runtime/tsr/trace_shapes.h"
 #include "runtime/tsr/value_text.h"
 #include "support/render/units.h"
+#include "support/same_file.h"
 
 namespace tessera::tool {
 
@@ -90,6 +91,7 @@ class Run {
     input_infos_ = input_infos(function_);
     output_infos_ = output_infos(function_);
     if (int code = check_outputs()) return code;
+    if (int code = check_files()) return code;
     if (int code = session_.bind_files(options_.params)) return code;
     if (int code = session_.require_parameters(function_, options_.params)) return code;
     if (int code = read_inputs()) return code;
@@ -134,11 +136,25 @@ class Run {
                         in_quotes(to.value), ": only .npy and .safetensors files are written"));
       }
       for (const Assignment& other : targets_) {
-        if (other.name.empty() || other.value != to.value) continue;
+        if (other.name.empty() || (other.value != to.value && !is_same_file(other.value, to.value))) continue;
         return fail(cat("outputs ", in_quotes(other.name), " and ", in_quotes(to.name), " go to the same file ",
                         in_quotes(to.value)));
       }
       targets_[index] = to;
+    }
+    return exit_ok;
+  }
+
+  /// No file that is read is written, however its path is spelt.
+  int check_files() const {
+    for (const Assignment& to : targets_) {
+      if (to.name.empty() || to.value == "-") continue;
+      std::vector<std::string> read = options_.params;
+      read.push_back(options_.bundle);
+      for (const std::string& text : options_.inputs) read.push_back(text.substr(text.find('=') + 1));
+      bool is_read = std::ranges::any_of(read, [&](const std::string& each) { return is_same_file(each, to.value); });
+      if (!is_read) continue;
+      return fail(cat(in_quotes(to.value), " is what is read; output ", in_quotes(to.name), " needs another name"));
     }
     return exit_ok;
   }

@@ -55,6 +55,7 @@ int check_thread_variable() {
 }  // namespace
 
 int Session::open(const std::string& bundle, const DeviceOptions& options) {
+  if (int code = refuse_source(bundle)) return code;
   format::Result<uint32_t> checks = format::parse_checks(options.checks);
   if (!checks) return fail(checks.error().text);
   tsr_status_t status = tsrCreateContextWith(options.device.c_str(), *checks, &context_);

@@ -30,6 +30,7 @@ constexpr const char* epilogue =
     "  70  an internal error";
 
 int verify_file(const std::string& path) {
+  if (int code = refuse_source(path)) return code;
   auto file = format::MappedFile::open(path);
   if (!file) return fail(file.error().text);
   auto bundle = check_whole_bundle(file->bytes());

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <deque>
+#include <map>
 
 #include "ir/core/common_attributes.h"
 #include "ir/core/kernel_size.h"
@@ -40,13 +42,22 @@ std::string names_of(Properties properties) {
   return text;
 }
 
-/// The passes that give what is missing without ever having it.
-std::string givers_of(Properties missing) {
-  std::string text;
-  for (const PassInfo& pass : all_passes()) {
-    if (pass.gives & missing & ~pass.needs) text += fmt::format("{}{}", text.empty() ? "" : ", ", pass.name);
+/// The fewest passes that, run in this order on a module with the properties it had, let a pass run; empty for none.
+std::string passes_before(const PassInfo& wanted, Properties had) {
+  std::map<Properties, std::string> reached = {{had, ""}};
+  std::deque<Properties> open = {had};
+  for (; !open.empty(); open.pop_front()) {
+    Properties now = open.front();
+    if (!(wanted.needs & ~now)) return reached[now];
+    for (const PassInfo& pass : all_passes()) {
+      bool can_run = pass.reads == wanted.reads && pass.leaves == wanted.reads && !(pass.needs & ~now);
+      Properties then = can_run ? properties_after(pass, now) : now;
+      const std::string& earlier = reached[now];
+      std::string text = fmt::format("{}{}{}", earlier, earlier.empty() ? "" : ", ", pass.name);
+      if (reached.try_emplace(then, std::move(text)).second) open.push_back(then);
+    }
   }
-  return text;
+  return {};
 }
 
 bool wants(const std::set<std::string, std::less<>>& names, std::string_view pass) {
@@ -100,7 +111,8 @@ Status PassManager::run_step(Module& module, const PassStep& step, PassContext& 
   Properties had = properties_of(module);
   if (Properties missing = pass.needs & ~had) {
     auto builder = context.diagnostics.report(diag::pass_property, {}, pass.name, names_of(missing));
-    if (std::string givers = givers_of(missing); !givers.empty()) builder.help("these passes make it so: " + givers);
+    std::string givers = passes_before(pass, had);
+    if (!givers.empty()) builder.help("these passes make it so: " + givers);
     return failure;
   }
   if (wants(options_.print_before, pass.name)) print("before", step, module);

@@ -56,4 +56,13 @@ void take_byte_size(CLI::Option& option) {
   option.transform(validator)->type_name("SIZE");
 }
 
+void take_count(CLI::Option& option, uint64_t least) {
+  option.check([least](const std::string& text) {
+    uint64_t count = 0;
+    auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
+    bool is_count = status == std::errc() && end == text.data() + text.size() && count >= least;
+    return is_count ? std::string() : fmt::format("'{}' is no whole number from {} to {}", text, least, UINT64_MAX);
+  });
+}
+
 }  // namespace tessera::command_line

@@ -1,5 +1,5 @@
 #pragma once
-// Options that are a number of bytes.
+// Options that are a number of bytes, or of other things.
 
 #include <cstdint>
 #include <optional>
@@ -18,5 +18,7 @@ std::optional<uint64_t> read_byte_size(std::string_view text);
 
 /// Has the option take such sizes.
 void take_byte_size(CLI::Option& option);
+/// Has the option take whole numbers of 64 bits that are no less than `least`.
+void take_count(CLI::Option& option, uint64_t least);
 
 }  // namespace tessera::command_line

@@ -123,18 +123,6 @@ std::string default_output(const std::string& input) {
   return std::filesystem::path(input).stem().string() + ".bundle";
 }
 
-bool is_dump(std::string_view text) {
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    size_t first = line.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos || line.substr(first, 2) == "//") continue;
-    return line.substr(first, 8) == "module @";
-  }
-  return false;
-}
-
 struct Compiler::State {
   Context context;
   std::vector<TargetOutput> targets;

@@ -65,9 +65,6 @@ std::vector<std::string> stage_spellings();
 /// The name of the bundle of an input, in the current folder.
 std::string default_output(const std::string& input);
 
-/// Text that starts with a module, after comments, is a dump.
-bool is_dump(std::string_view text);
-
 struct TargetOutput;
 
 class Compiler {

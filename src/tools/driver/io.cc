@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "support/diagnostic_rows.h"
@@ -11,6 +12,18 @@
 #include "tools/driver/version.h"
 
 namespace tessera::driver {
+
+bool is_dump(std::string_view text) {
+  while (!text.empty()) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    size_t first = line.find_first_not_of(" \t\r");
+    if (first == std::string_view::npos || line.substr(first, 2) == "//") continue;
+    return line.substr(first, 8) == "module @";
+  }
+  return false;
+}
 
 Result<FileId> read_source(const std::string& path, std::string_view stdin_name, DiagnosticEngine& diagnostics) {
   std::string text, error;

@@ -15,6 +15,8 @@ inline constexpr int exit_success = 0;
 inline constexpr int exit_user_error = 1;
 
 inline constexpr std::string_view stdin_name = "<stdin>";
+/// Text that starts with a module, after comments, is a dump.
+bool is_dump(std::string_view text);
 /// Reads a file, or standard input for "-", which is called `stdin_name`; a failure is reported.
 Result<FileId> read_source(const std::string& path, std::string_view stdin_name, DiagnosticEngine& diagnostics);
 /// Writes text to a file, aside first; "-" is standard output. A failure is reported, and nothing is thrown.

@@ -2,21 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
+#include "support/same_file.h"
 
 namespace tessera::driver {
 
-namespace fs = std::filesystem;
-
 namespace {
-
-/// A hard link to a file is the file; of what is not there yet the paths are compared.
-bool is_same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  if (fs::equivalent(a, b, error)) return fs::is_regular_file(a, error);
-  fs::path whole_a = fs::weakly_canonical(a, error), whole_b = fs::weakly_canonical(b, error);
-  return !error && whole_a == whole_b && !fs::exists(whole_a, error);
-}
 
 /// Where a file would be written; not what goes to standard output or nowhere.
 bool is_path(const std::string& path) { return !path.empty() && path != "-"; }

@@ -16,9 +16,27 @@ void finish_options(CLI::App& app) {
   command_line::set_help_style(app);
 }
 
+namespace {
+
+/// The first option that ends with '=': the parser would take the next argument for its value.
+std::string_view option_without_value(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::string_view argument = argv[i];
+    bool is_bare = argument.starts_with("--") && argument.find('=') == argument.size() - 1;
+    if (is_bare) return argument.substr(0, argument.size() - 1);
+  }
+  return {};
+}
+
+}  // namespace
+
 std::optional<int> read_command_line(CLI::App& app, int argc, const char* const* argv) {
   install_memory_handler();
   std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is reported like a full disk
+  if (std::string_view option = option_without_value(argc, argv); !option.empty()) {
+    std::string text = std::string(option) + " is given no value";
+    return command_line_error(app.get_name(), std::move(text), command_line::error_format(argc, argv));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version

@@ -157,6 +157,9 @@ void Run::file(const std::string& path) {
   std::string text, error;
   std::string name = path == "-" ? options_.stdin_name : path;
   if (!read_file(path, text, error)) return report(diag::cannot_read, name, error);
+  if (driver::is_dump(text)) {
+    return report(diag::command_line, "'" + name + "' is IR, not source; 'tesserac --dump' and tessera-opt print IR");
+  }
   formatter::FormatResult result = formatter::format(text, {.name = name, .lines = options_.lines});
   if (result.outcome == formatter::Outcome::Formatted) {
     success(path, name, text, result);
@@ -182,6 +185,10 @@ int main(int argc, char** argv) {
     if (options.inputs.size() != 1 || std::filesystem::is_directory(options.inputs[0], error)) {
       return driver::command_line_error("tessera-fmt", "--range is about the lines of one file");
     }
+  }
+  bool has_stdin = std::ranges::find(options.inputs, "-") != options.inputs.end();
+  if (app.count("--stdin-name") > 0 && !has_stdin) {
+    return driver::command_line_error("tessera-fmt", "--stdin-name is about standard input, '-'");
   }
   return Run(options).run();
 }

@@ -17,6 +17,7 @@
 #include "tools/driver/compile.h"
 #include "tools/driver/io.h"
 #include "tools/driver/levels.h"
+#include "tools/driver/outputs.h"
 #include "tools/driver/start.h"
 
 using namespace tessera;
@@ -67,7 +68,11 @@ std::string list_of_ops(const Context& context) {
 /// The conflict between options; empty when there is none.
 std::string check_options(const Options& options) {
   bool is_mixed = options.time && options.diagnostics.format != driver::ErrorFormat::Human;
-  return is_mixed ? "--time is for people, and does not go with --error-format" : "";
+  if (is_mixed) return "--time is for people, and does not go with --error-format";
+  bool lists = options.layout || options.list_passes || options.list_ops;
+  if (lists && options.no_locations) return "--no-locations is about IR that is printed";
+  const driver::Output result[] = {{"the result", options.output}};
+  return driver::check_outputs(options.input, result);
 }
 
 /// Draws a layout that was read, unless it is too large.

@@ -118,11 +118,10 @@ void add_input_options(CLI::App& app, Options& options) {
                                        "500MB (of 1000) or 2GiB (of 1024)");
   memory->default_str("1GB")->group(input_group);
   command_line::take_byte_size(*memory);
-  app.add_option("--max-eval-steps", compile.limits.steps, "step limit of the compile-time part of the source")
-      ->type_name("COUNT")
-      ->capture_default_str()
-      ->group(input_group)
-      ->check(CLI::Range(size_t(1), SIZE_MAX));
+  CLI::Option* steps = app.add_option("--max-eval-steps", compile.limits.steps,
+                                      "step limit of the compile-time part of the source");
+  steps->type_name("COUNT")->capture_default_str()->group(input_group);
+  command_line::take_count(*steps, 1);
   app.add_option("--stdin-name", compile.stdin_name, "what messages and dumps call standard input")
       ->type_name("NAME")
       ->capture_default_str()
@@ -352,6 +351,18 @@ std::string check_files(const Options& options, bool is_reported) {
   return driver::check_outputs(compile.input, outputs);
 }
 
+/// An option that nothing of what is made heeds; empty where there is none.
+std::string check_heeded(const CLI::App& app, const Options& options) {
+  const driver::CompileOptions& compile = options.compile;
+  bool prints_ir = !compile.stages.empty() || !compile.print_before.empty() || !compile.print_after.empty();
+  if (app.count("--no-locations") > 0 && !prints_ir) return "--no-locations needs --dump or --print-after";
+  bool is_asm = std::ranges::find(compile.stages, "asm") != compile.stages.end();
+  bool is_cubin = compile.cubin || std::ranges::find(compile.stages, "cubin") != compile.stages.end();
+  if (compile.line_info && !is_asm && !is_cubin) return "--lineinfo needs --cubin or --dump=asm";
+  if (app.count("--stdin-name") > 0 && compile.input != "-") return "--stdin-name is about standard input, '-'";
+  return "";
+}
+
 /// A table is no part of the diagnostics that programs read.
 std::string check_format(const Options& options) {
   bool is_mixed = options.time && options.diagnostics.format != driver::ErrorFormat::Human;
@@ -374,6 +385,7 @@ std::string check_options(CLI::App& app, Options& options) {
   std::string problem = read_report_options(options, is_reported);
   if (problem.empty() && !options.shapes.empty()) problem = check_shapes_options(options, is_reported);
   if (problem.empty()) problem = check_format(options);
+  if (problem.empty()) problem = check_heeded(app, options);
   return problem.empty() ? check_files(options, is_reported) : problem;
 }
 
