@@ -31,6 +31,10 @@ bool help_foreign_name(DiagnosticEngine::Builder& builder, std::string_view name
     builder.fix(fmt::format("write '{}'", ours), loc, std::string(ours));
     return true;
   }
+  if (std::string_view dtype = dtype_here(name); !dtype.empty()) {
+    builder.fix(fmt::format("the dtype is '{}' here", dtype), loc, std::string(dtype));
+    return true;
+  }
   std::string_view help = help_for_name(name);
   if (!help.empty()) builder.help(std::string(help));
   return !help.empty();
@@ -96,7 +100,9 @@ bool label_assignment(const Blame& blame, DiagnosticEngine::Builder& builder, st
   if (assigned.empty()) return false;
   auto other = std::ranges::find_if(assigned, [&](const names::Assigned& each) { return each.name.loc != loc; });
   if (other == assigned.end()) {
-    std::string_view first = blame.is_in_kernel() ? "tile.zeros((t.m, t.n), f32)" : "0.0";
+    std::string_view first = blame.is_in_kernel()
+                                 ? "tile.zeros((t.m, t.n), f32)"
+                                 : "zeros((B, D), f32), with the shape that it is to have, or a number such as 0";
     builder.help(fmt::format("give it a value before: {} = {}", name, first));
     return true;
   }
@@ -193,6 +199,8 @@ bool report_package(const Blame& blame, const ast::Attribute& node, Scope& scope
     bool is_call = line.substr(std::min(line.size(), size_t(node.loc.column - 1 + node.loc.length))).starts_with('(');
     is_call ? builder.help(fmt::format("a conversion is cast(x, {})", dtype))
             : builder.fix("dtypes stand alone", node.loc, std::string(dtype));
+  } else if (last == "newaxis") {
+    builder.fix("an axis of extent 1 is added by None", node.loc, "None");
   } else if (std::string_view help = is_tile ? help_for_tile(last) : ""; !help.empty()) {
     builder.help(fmt::format("{}; {} has the other names", help, migration_page(package->text)));
   } else if (has_tile) {

@@ -157,7 +157,10 @@ Datum convert_number(Evaluator& evaluator, BuiltinId id, const BoundArguments& a
   }
   auto builder =
       evaluator.report(diag::wrong_kind, arguments.locs[0], "the converted value", describe(value), "a number");
-  if (value.is(DatumKind::String)) builder.help("infinity is INF");
+  if (value.is(DatumKind::String)) {
+    bool is_infinite = value.as_string().find("inf") != std::string::npos;
+    builder.help(is_infinite ? "infinity is INF" : "a number is written without quotes");
+  }
   return Datum::poison();
 }
 

@@ -86,9 +86,11 @@ Datum Evaluator::refuse_builtin(const Builtin& builtin, Loc loc) const {
         .help("a function shows nothing of itself; return the value, and 'tsr run' prints it");
     return Datum::poison();
   }
+  bool is_random = BuiltinId(builtin.id) == BuiltinId::Normal || BuiltinId(builtin.id) == BuiltinId::Uniform;
   report(diag::misplaced_statement, loc, fmt::format("a call of '{}'", builtin.name),
          "where only compile-time values are computed")
-      .help("compute tensors inside a function");
+      .help(is_random ? "weights of a model are params: param w: Param[64, 32, f32] = normal(0.02)"
+                      : "compute tensors inside a function");
   return Datum::poison();
 }
 

@@ -185,6 +185,8 @@ Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key) {
 std::string tunable_axis(std::string_view name) {
   if (name.size() < 2 || name[0] != 'B' || !std::isupper(static_cast<unsigned char>(name[1])))
     return {};
+  bool is_word = name.size() > 3 && std::ranges::none_of(name, [](unsigned char c) { return std::islower(c); });
+  if (is_word) return {};  // `BLOCK` is no extent of an axis `lOCK`
   std::string axis(name.substr(1));
   axis[0] = char(std::tolower(static_cast<unsigned char>(axis[0])));
   return axis;

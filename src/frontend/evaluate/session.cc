@@ -148,7 +148,8 @@ names::ModulePlace Session::place_of(std::string_view dotted, const SourceModule
 SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer) {
   names::ModulePlace place = place_of(dotted, importer);
   if (place.kind == names::ModulePlace::Kind::Language) {
-    report(diag::unknown_module, loc, dotted).help("its names need no import; 'from' gives them other names");
+    report(diag::unknown_module, loc, dotted)
+        .help("it is built in, and its names need no import: delete it; 'from' gives them other names");
     return nullptr;
   }
   if (place.kind == names::ModulePlace::Kind::Library) {
@@ -165,9 +166,10 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
     return nullptr;
   }
   if (file == 0) {
-    std::string help = help_for_import(dotted);
+    bool is_ours = names::is_word(dotted, names::WordKind::Namespace);
+    std::string help = is_ours ? fmt::format("'{}' is built in: delete the import", dotted) : help_for_import(dotted);
     // The first import of such packages stands for all of them.
-    if (!help.empty() && !is_first_use(loc.file, "import of packages")) return nullptr;
+    if (!help.empty() && !is_ours && !is_first_use(loc.file, "import of packages")) return nullptr;
     if (help.empty()) help = "a module is a file 'name.tsr' beside the importing file or in a folder given with -I";
     auto builder = report(diag::unknown_module, loc, dotted);
     // The program's answer may be more specific than "no such file".

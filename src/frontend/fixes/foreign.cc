@@ -37,7 +37,7 @@ constexpr Row members[] = {
     {"permute", "axes change places by transpose({0}, 0, 2, 1)"},
     {"swapaxes", "axes change places by transpose({0}, 0, 2, 1)"},
     {"t", "a matrix is transposed by {0}.T"}, {"mT", "the last two axes change places by {0}.T"},
-    {"unsqueeze", "an axis of extent 1 is added by {0}[:, None]"},
+    {"unsqueeze", "an axis of extent 1 is where None stands: {0}[None, :] has it first, {0}[:, None] second"},
     {"squeeze", "an axis of extent 1 is dropped by its index: {0}[:, 0]"},
     {"to", moved}, {"astype", converted}, {"type", converted}, {"float", converted}, {"half", converted},
     {"bfloat16", converted}, {"double", converted}, {"int", converted}, {"long", converted}, {"bool", converted},
@@ -60,7 +60,16 @@ constexpr Row members[] = {
     {"item", "a number that is computed is a tensor of rank 0; 'tsr run' prints it"},
     {"at", "a tensor with a part replaced is a new one, of where(…) or concat(…)"}};
 
-constexpr std::string_view longer = "lists are values, and a longer one is a new one: {0} = {0} + [value]";
+/// Methods that change a tensor elsewhere, and that are no functions here.
+constexpr Row in_place[] = {
+    {"add_", "{0} = {0} + …"}, {"sub_", "{0} = {0} - …"}, {"mul_", "{0} = {0} * …"}, {"div_", "{0} = {0} / …"},
+    {"pow_", "{0} = {0} ** …"}, {"zero_", "{0} = zeros({0}.shape, f32)"},
+    {"fill_", "{0} = full({0}.shape, …, f32)"},
+    {"clamp_", "{0} = minimum(maximum({0}, low), high)"}, {"copy_", "{0} = …"}};
+
+constexpr std::string_view longer =
+    "lists are values, and a longer one is a new one: {0} = {0} + [value]; a loop over a symbolic size fills a tensor: "
+    "{0} = where((arange(S, i64) == i)[:, None], value, {0}), of {0} = zeros((S, D), f32) before it";
 
 constexpr std::string_view counted = "the number of elements is len({0})";
 
@@ -82,8 +91,8 @@ constexpr Row names[] = {
     {"mm", "a matmul is x @ w"},
     {"bmm", "a matmul is x @ w"},
     {"dot", "a matmul is x @ w"},
-    {"unsqueeze", "an axis of extent 1 is added by x[:, None]"},
-    {"expand_dims", "an axis of extent 1 is added by x[:, None]"},
+    {"unsqueeze", "an axis of extent 1 is where None stands: x[None, :] has it first, x[:, None] second"},
+    {"expand_dims", "an axis of extent 1 is where None stands: x[None, :] has it first, x[:, None] second"},
     {"squeeze", "an axis of extent 1 is dropped by its index: x[:, 0]"},
     {"flatten", "another shape is reshape(x, (B, -1))"},
     {"swapaxes", "axes change places by transpose(x, 0, 2, 1)"},
@@ -101,6 +110,8 @@ constexpr Row names[] = {
     {"attention", "attention of several heads is flash_attention(q, k, v, causal=True)"},
     {"scaled_dot_product_attention", "attention of several heads is flash_attention(q, k, v, causal=True)"},
     {"addmm", "a matmul with a bias is x @ w + b"}, {"baddbmm", "a matmul with a bias is x @ w + b"},
+    {"scan", "a loop carries values: for i in range(S): h = h * a + x[:, i], of h = zeros((B, D), f32) before it"},
+    {"Sequential", "layers are fields of a module, whose __call__ applies them: self.second(relu(self.first(x)))"},
     {"newaxis", "an axis of extent 1 is added by x[:, None]"},
     {"no_grad", "nothing is recorded for gradients: leave it out"},
     {"power", "a power is x ** 2.0"},
@@ -147,7 +158,8 @@ constexpr Row of_tile[] = {
 /// The names that dtypes have elsewhere.
 constexpr std::pair<std::string_view, std::string_view> dtypes[] = {
     {"float", "f32"},    {"float32", "f32"}, {"fp32", "f32"},      {"single", "f32"},    {"half", "f16"},
-    {"float16", "f16"},  {"fp16", "f16"},    {"bfloat16", "bf16"}, {"double", "f64"},    {"float64", "f64"},
+    {"float16", "f16"},  {"fp16", "f16"},    {"bfloat16", "bf16"}, {"bfloat", "bf16"},
+    {"double", "f64"},    {"float64", "f64"},
     {"fp64", "f64"},     {"int8", "i8"},     {"int16", "i16"},     {"int32", "i32"},     {"int", "i32"},
     {"int64", "i64"},    {"long", "i64"},    {"short", "i16"},     {"char", "i8"},       {"uint8", "u8"},
     {"byte", "u8"},      {"uint16", "u16"},  {"uint32", "u32"},    {"uint64", "u64"},    {"int1", "bool"},
@@ -155,7 +167,7 @@ constexpr std::pair<std::string_view, std::string_view> dtypes[] = {
     {"float8_e5m2", "f8e5m2"}};
 
 constexpr std::string_view triton_names[] = {"tl", "triton"};
-constexpr std::string_view array_names[] = {"np", "numpy", "jnp", "jax"};
+constexpr std::string_view array_names[] = {"np", "numpy", "jnp", "jax", "lax"};
 constexpr std::string_view torch_names[] = {"torch", "nn", "F"};
 constexpr std::string_view other_names[] = {"math", "tf"};
 
@@ -177,6 +189,8 @@ std::string about(std::string_view help, std::string_view x) {
 std::string help_for_member(std::string_view name, std::string_view x) {
   // `x.relu_()` changes a tensor in its place elsewhere.
   if (name.size() > 1 && name.ends_with('_') && !name.starts_with('_')) {
+    std::string_view changed = find(in_place, name);
+    if (!changed.empty()) return "values do not change; give a new one the name: " + about(changed, x);
     return fmt::format("values do not change; give a new one the name: {0} = {1}({0})", x,
                        name.substr(0, name.size() - 1));
   }

@@ -306,7 +306,8 @@ std::string_view help_for_statement(std::string_view word) {
                  "where(condition, x, 0.0) chooses elements"},
       {"raise", whole}, {"except", whole}, {"try", whole}, {"yield", once}, {"await", once}, {"async", once},
       {"del", "values need no end: leave it out"},
-      {"global", "a function reads the names of its file without a declaration: leave it out"},
+      {"global", "a function reads the names of its file, which keep their values: take what changes as a parameter, "
+                 "and return the new value"},
       {"nonlocal", "a function reads the names around it without a declaration: leave it out"},
       {"break", loops}, {"continue", loops},
       {"match", "values that are known while compiling are compared by 'if'; where(condition, a, b) chooses elements"}};

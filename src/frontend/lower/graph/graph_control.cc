@@ -157,8 +157,10 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
     if (!before || before->value.object_as<LocalName>()) {
       outer.set(name, Datum::object(std::make_shared<LocalName>()), now->loc);
     } else if (!equal(before->value, now->value)) {
-      report(diag::loop_carried_constant, now->loc, name)
-          .help("start with a tensor: zeros((), f32), or full(shape, value, dtype)");
+      std::string tensor = "start with a tensor: zeros((), f32), or full(shape, value, dtype)";
+      std::string rows = fmt::format("start with a tensor {0} = zeros((S, D), f32), and give it rows: {0} = "
+                                     "where((arange(S, i64) == i)[:, None], value, {0})", name);
+      report(diag::loop_carried_constant, now->loc, name).help(before->value.is(DatumKind::List) ? rows : tensor);
       return std::nullopt;
     }
   }

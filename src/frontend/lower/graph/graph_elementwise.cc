@@ -18,6 +18,15 @@ bool is_elementwise_operand(const Datum& datum) {
   return datum.is_ir() || datum.is_scalar() || datum.is(DatumKind::Bool);
 }
 
+/// Whether a power is a square root of a dtype that has no code for powers, which is reported.
+bool refuse_root(const Evaluator& evaluator, std::span<const Datum> operands, Loc loc) {
+  bool is_root = operands[0].is_ir() && operands[1].is(DatumKind::Float) && operands[1].as_double() == 0.5;
+  if (!is_root || has_code(ElementwiseKind::Pow, operands[0].as_ir().storage)) return false;
+  evaluator.report(diag::unsupported_construct, loc, fmt::format("'**' of {}", to_string(operands[0].as_ir().storage)))
+      .help("a square root is sqrt(x)");
+  return true;
+}
+
 }  // namespace
 
 /// The dims of the result: axes align at the right, missing ones and extents of 1 repeat.
@@ -95,6 +104,7 @@ std::optional<Datum> GraphBuilder::elementwise(ElementwiseKind kind, std::span<c
     int64_t exponent = operands[1].as_int();
     if (exponent >= 1 && exponent <= 4) return small_power(operands[0], exponent, at);
   }
+  if (kind == ElementwiseKind::Pow && refuse_root(evaluator_, operands, at.loc)) return Datum::poison();
   const ElementwiseInfo& info = elementwise_info(kind);
   bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
   auto type = promote(operands, divides || info.cls == ElementwiseClass::Real, at);

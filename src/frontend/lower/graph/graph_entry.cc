@@ -375,8 +375,11 @@ bool GraphBuilder::add_input(const Function& function, const Signature& signatur
 }
 
 void GraphBuilder::report_default(const SignatureParameter& parameter) {
+  bool is_none = parameter.default_value->kind == ast::NodeKind::None;
+  std::string constant = fmt::format("a value that no call changes is a constant of the file: const {} = …",
+                                     parameter.name);
   report(diag::unsupported_construct, parameter.default_value->loc, "a default of an entry's parameter")
-      .help(fmt::format("a value that no call changes is a constant of the file: const {} = …", parameter.name));
+      .help(is_none ? "each call gives all arguments: write another entry, without it" : constant);
 }
 
 /// The parameter is a tensor, or a scalar, which is one of rank 0.
