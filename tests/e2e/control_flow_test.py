@@ -242,9 +242,9 @@ def main():
                 np.save(folder / f"{key}.npy", value)
                 arguments += ["--input", f"{key}={folder}/{key}.npy"]
             for output in outputs:
-                arguments += ["--output", f"{output}={folder}/{output}.npy"]
+                arguments += ["--output", f"{output}={folder}/{output}.out.npy"]
             run(BIN / "tsr", "run", folder / "c.bundle", entry, *arguments, *options, *mode)
-            return [np.load(folder / f"{output}.npy") for output in outputs]
+            return [np.load(folder / f"{output}.out.npy") for output in outputs]
 
         check_draws(call)
         for mode in ((), ("--interpret", "exact")):

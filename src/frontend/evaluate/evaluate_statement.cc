@@ -205,6 +205,9 @@ std::vector<std::string_view> region_names(const Signature& called, const ast::C
 /// A statement that may compute a value and do nothing else.
 void Evaluator::warn_unused(const ast::Expr& expr, const Datum& value, Scope& scope) {
   if (value.is_none() || value.is(DatumKind::Object)) return;
+  const Function* function = frame().function;
+  bool lacks_return = function && function->def && function->kind != FunctionKind::Kernel;
+  if (lacks_return && !returns(function->def->body)) return;  // the value may be what was to be returned
   const auto* call = ast::as<ast::Call>(&expr);
   const Datum callee = call ? evaluate(*call->callee, scope) : Datum::none();
   if (has_effect(expr, frame()) || prints(callee)) return;
