@@ -206,7 +206,8 @@ std::vector<std::string_view> region_names(const Signature& called, const ast::C
 void Evaluator::warn_unused(const ast::Expr& expr, const Datum& value, Scope& scope) {
   if (value.is_none() || value.is(DatumKind::Object)) return;
   const Function* function = frame().function;
-  bool lacks_return = function && function->def && function->kind != FunctionKind::Kernel;
+  bool has_def = function && function->def;
+  bool lacks_return = has_def && (function->kind != FunctionKind::Kernel || function->def->return_type);
   if (lacks_return && !returns(function->def->body)) return;  // the value may be what was to be returned
   const auto* call = ast::as<ast::Call>(&expr);
   const Datum callee = call ? evaluate(*call->callee, scope) : Datum::none();
