@@ -47,10 +47,11 @@ class SortLimits {
       if (context_.machine->is_gpu() && !extent->constant()) open = extent;
     }
     if (open->constant()) return true;
+    constexpr const char* whole =
+        "a tile is sorted whole, and a block would sort each part alone: declare the size of the axis as a number, or "
+        "sort whole tensors with sort(x)";
     return reject("the extent " + open->text + " of its tile is not known",
-                  open == sorted ? "a tile is sorted whole, and a block would sort each part alone: declare the size of the "
-                                   "axis as a number, or sort whole tensors with sort(x)"
-                                 : "give the axis a block in the schedule");
+                  open == sorted ? whole : "give the axis a block in the schedule");
   }
 
   /// The elements of a tile, or one more than the most; `open` is what an extent that is no number counts as.
