@@ -9,6 +9,7 @@
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/runtime_range.h"
 #include "frontend/values/type_text.h"
+#include "ir/core/op.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

@@ -14,7 +14,7 @@ namespace {
 /// What all threads hold, by (register, lane, warp).
 class Machine {
  public:
-  explicit Machine(const Layout& layout) : layout_(layout) {
+  explicit Machine(const Layout& layout) {
     samples::each_place(layout,
                         [&](const Owner& owner) { held_[owner] = samples::at(layout, owner); });
   }
@@ -52,7 +52,6 @@ class Machine {
   }
 
  private:
-  const Layout& layout_;
   std::map<Owner, Point> held_;
 };
 
