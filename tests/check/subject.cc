@@ -27,8 +27,8 @@ using test::require;
 /// Runs kernels of level tile; results start with a poison, so that what nobody writes shows.
 class TileRunner : public HostRunner {
  public:
-  TileRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics, const Machine* machine)
-      : HostRunner(module, std::move(dims), diagnostics), diagnostics_(diagnostics) {
+  TileRunner(DimValues dims, DiagnosticEngine& diagnostics, const Machine* machine)
+      : HostRunner(std::move(dims), diagnostics), diagnostics_(diagnostics) {
     options_.workers = 2;
     if (!machine || !machine->is_gpu()) return;
     options_.seed = 1;
@@ -221,7 +221,7 @@ std::optional<Tensors> Subject::compute(const Tensors& arguments, const Tensors&
       problem_ = messages();
       return std::nullopt;
     }
-    TileRunner runner(*module_, dims, text_.diagnostics, way_ == Way::MachineTiles ? machine_ : nullptr);
+    TileRunner runner(dims, text_.diagnostics, way_ == Way::MachineTiles ? machine_ : nullptr);
     return runner.run(module_->find("f"), arguments);
   } catch (const std::runtime_error& error) {
     problem_ = error.what();

@@ -19,9 +19,8 @@ namespace {
 /// Runs the kernels of a module of level target.
 class KernelLauncher : public HostRunner {
  public:
-  KernelLauncher(Module& module, DimValues dims, DiagnosticEngine& diagnostics,
-                 const LoadedObject& object)
-      : HostRunner(module, std::move(dims), diagnostics), object_(object) {}
+  KernelLauncher(DimValues dims, DiagnosticEngine& diagnostics, const LoadedObject& object)
+      : HostRunner(std::move(dims), diagnostics), object_(object) {}
 
  protected:
   /// What nobody writes shows.
@@ -129,7 +128,7 @@ void CompiledProgram::load() {
 void CompiledProgram::set_threads(uint32_t threads) { require(tsrSetThreads(context_, threads)); }
 
 CompiledProgram::Tensors CompiledProgram::launch(const Tensors& inputs, const DimValues& dims) {
-  KernelLauncher launcher(*module_, dims, text_.diagnostics, *object_);
+  KernelLauncher launcher(dims, text_.diagnostics, *object_);
   return launcher.run(module_->find("f"), inputs);
 }
 

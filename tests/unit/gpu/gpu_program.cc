@@ -55,8 +55,8 @@ class ScheduledKernels : public schedule::KernelLibrary {
 /// Runs kernels of level tile; results start with a poison, so that what nobody writes shows.
 class TileRunner : public HostRunner {
  public:
-  TileRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics, const tile::RunOptions& options)
-      : HostRunner(module, std::move(dims), diagnostics), options_(options), diagnostics_(diagnostics) {}
+  TileRunner(DimValues dims, DiagnosticEngine& diagnostics, const tile::RunOptions& options)
+      : HostRunner(std::move(dims), diagnostics), options_(options), diagnostics_(diagnostics) {}
   bool failed() const { return failed_; }
 
  protected:
@@ -156,7 +156,7 @@ Tensors GpuProgram::values(const Tensors& arguments, const DimValues& dims, cons
 std::optional<Tensors> GpuProgram::try_values(const Tensors& arguments, const DimValues& dims,
                                               tile::RunOptions options) {
   options.async_proxy = machine_->gpu.has_wgmma;  // others' matrix units read as any thread does
-  TileRunner runner(*module_, dims, text_.diagnostics, options);
+  TileRunner runner(dims, text_.diagnostics, options);
   Tensors results = runner.run(module_->find("f"), arguments);
   if (runner.failed()) return std::nullopt;
   return results;

@@ -58,7 +58,7 @@ void check_entry(const std::string& args, const std::string& body,
                bool(verify(module, f.diagnostics));
   INFO(render_all(f.diagnostics, {}));
   REQUIRE(tiled);
-  HostRunner runner(module, dims, f.diagnostics);
+  HostRunner runner(dims, f.diagnostics);
   std::vector<TensorValue> got = runner.run(module.find("f"), arguments);
   CHECK(difference(got[0], (*wanted)[0]) <= bound);
 }

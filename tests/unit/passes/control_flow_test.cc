@@ -57,7 +57,7 @@ struct ControlTest : graph::GraphTest {
     for (bool reuse : {false, true}) {
       Module* module = parse(text);
       lower(*module, reuse);
-      HostRunner runner(*module, dims, diagnostics);
+      HostRunner runner(dims, diagnostics);
       Tensors got = runner.run(module->find("f"), arguments);
       REQUIRE(got.size() == wanted->size());
       for (size_t i = 0; i < got.size(); ++i) {
@@ -337,6 +337,6 @@ TEST_CASE("a gir.check that does not hold ends a call, interpreted and as host.c
   CHECK_FALSE(graph::evaluate(module->body()->front(), list(numbers(DType::F32, {4}, 100)), {}, large.diagnostics));
   CHECK(large.messages().find("x is too large [eval-check]") != std::string::npos);
   large.lower(*module, true);
-  HostRunner runner(*module, {}, large.diagnostics);
+  HostRunner runner({}, large.diagnostics);
   CHECK_THROWS_WITH(runner.run(module->find("f"), list(numbers(DType::F32, {4}, 100))), "x is too large");
 }

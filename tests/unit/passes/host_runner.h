@@ -15,8 +15,7 @@ namespace tessera {
 
 class HostRunner {
  public:
-  HostRunner(Module& module, DimValues dims, DiagnosticEngine& diagnostics)
-      : module_(module), dims_(std::move(dims)), diagnostics_(diagnostics) {}
+  HostRunner(DimValues dims, DiagnosticEngine& diagnostics) : dims_(std::move(dims)), diagnostics_(diagnostics) {}
 
   std::vector<TensorValue> run(Op* function, const std::vector<TensorValue>& arguments) {
     Block* body = function->region()->front();
@@ -165,7 +164,6 @@ class HostRunner {
     run_kernel(kernel, parameters, dims);
   }
 
-  Module& module_;
   DimValues dims_;
   DiagnosticEngine& diagnostics_;
   std::map<Value*, TensorValue> values_;

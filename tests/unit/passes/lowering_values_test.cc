@@ -73,7 +73,7 @@ void check_graph(unsigned seed, size_t ops, const std::vector<DimValues>& sizes)
   }
   c.lower();
   for (size_t s = 0; s < sizes.size(); ++s) {
-    HostRunner runner(c.module, sizes[s], c.diagnostics);
+    HostRunner runner(sizes[s], c.diagnostics);
     std::vector<TensorValue> got = runner.run(c.module.find("f"), arguments[s]);
     REQUIRE(got.size() == wanted[s].size());
     for (size_t i = 0; i < got.size(); ++i) {
