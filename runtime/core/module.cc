@@ -21,7 +21,6 @@ namespace {
 
 using format::in_quotes;
 using format::ManifestTensor;
-using format::Plan;
 
 template <typename... Pieces>
 Status damaged(const Pieces&... pieces) {

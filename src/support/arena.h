@@ -27,7 +27,8 @@ class Arena {
   template <typename T>
   std::span<T> make_array(size_t count) {
     static_assert(std::is_trivially_destructible_v<T>, "no destructor runs in an arena");
-    T* first = static_cast<T*>(allocate(count * sizeof(T), alignof(T)));
+    constexpr size_t each = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
+    T* first = static_cast<T*>(allocate(count * each, alignof(T)));
     for (size_t i = 0; i < count; ++i) new (first + i) T();
     return {first, count};
   }

@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/evaluate.h"
@@ -196,8 +197,10 @@ Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
     poisoned = poisoned || given.value.is_poison();
     arguments.push_back(std::move(given));
   }
-  if (poisoned && is_open()) explore_call(callee, std::move(arguments), node.loc);
-  if (poisoned) return Datum::poison();
+  if (poisoned) {
+    if (is_open()) explore_call(callee, std::move(arguments), node.loc);
+    return Datum::poison();
+  }
   if (EvaluationObserver* observer = session_.observer()) observer->called(node, callee);
   return call(callee, std::move(arguments), node.loc);
 }
@@ -295,10 +298,10 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
   for (const BuiltinParameter& parameter : builtin.parameters) {
     bound.locs.push_back(loc);
     if (&parameter == rest) {
-      bound.values.push_back(Datum::tuple(std::move(rest_values)));
+      bound.values.push_back(Datum::tuple(std::exchange(rest_values, {})));
       bound.locs.back() = rest_loc;
     } else if (&parameter == keywords) {
-      bound.values.push_back(Datum::dict(std::move(keyword_values)));
+      bound.values.push_back(Datum::dict(std::exchange(keyword_values, {})));
     } else if (const CallArgument* given = matcher.chosen(slot++)) {
       bound.values.push_back(given->value);
       bound.locs.back() = given->loc;

@@ -95,7 +95,7 @@ Datum Evaluator::refuse_builtin(const Builtin& builtin, Loc loc) const {
 }
 
 Datum Evaluator::call_object(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
-  if (std::optional<Datum> value = lowering_.call_object(callee, std::move(arguments), loc)) return *value;
+  if (std::optional<Datum> value = lowering_.call_object(callee, arguments, loc)) return *value;
   if (const auto* member = callee.object_as<ScheduleMember>()) {
     return member->call(*this, arguments, loc);
   }
@@ -118,7 +118,7 @@ Datum Evaluator::call_object(const Datum& callee, std::vector<CallArgument> argu
 }
 
 Datum Evaluator::call_function(const Function& function, std::vector<CallArgument> arguments, Loc loc) {
-  if (std::optional<Datum> value = lowering_.call_function(function, std::move(arguments), loc)) return *value;
+  if (std::optional<Datum> value = lowering_.call_function(function, arguments, loc)) return *value;
   if (function.kind == FunctionKind::Kernel) return unsupported(loc, "a call of a kernel here");
   Scope* scope = open_scope(function.scope);
   std::vector<Loc> locs;

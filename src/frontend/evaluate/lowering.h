@@ -42,9 +42,9 @@ class Lowering {
   /// A builtin that is not a compile-time function of its arguments; operands may all be compile-time values.
   virtual std::optional<Datum> call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) = 0;
   /// A call of an Object. The arguments are left as they are where nothing is answered.
-  virtual std::optional<Datum> call_object(const Datum& callee, std::vector<CallArgument>&& arguments, Loc loc) = 0;
+  virtual std::optional<Datum> call_object(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc) = 0;
   /// A def or lambda, which the evaluator inlines. The same holds of the arguments.
-  virtual std::optional<Datum> call_function(const Function& function, std::vector<CallArgument>&& arguments,
+  virtual std::optional<Datum> call_function(const Function& function, std::vector<CallArgument>& arguments,
                                              Loc loc) = 0;
   /// The value of a param's name.
   virtual std::optional<Datum> param(const ParamDeclaration& declaration, Loc loc) = 0;
@@ -105,8 +105,8 @@ class NoLowering final : public Lowering {
   std::optional<Datum> attribute(const Datum&, const ast::Identifier&, Loc) override { return std::nullopt; }
   std::optional<Datum> subscript(const Datum&, ast::ExprList, Scope&, Loc) override { return std::nullopt; }
   std::optional<Datum> call_builtin(const Builtin&, const BoundArguments&, Loc) override { return std::nullopt; }
-  std::optional<Datum> call_object(const Datum&, std::vector<CallArgument>&&, Loc) override { return std::nullopt; }
-  std::optional<Datum> call_function(const Function&, std::vector<CallArgument>&&, Loc) override {
+  std::optional<Datum> call_object(const Datum&, std::vector<CallArgument>&, Loc) override { return std::nullopt; }
+  std::optional<Datum> call_function(const Function&, std::vector<CallArgument>&, Loc) override {
     return std::nullopt;
   }
   std::optional<Datum> param(const ParamDeclaration&, Loc) override { return std::nullopt; }

@@ -75,7 +75,8 @@ const Node* Builder::decorators() {
     nodes.push_back(dotted_name());
     if (is(TokenKind::Lparen)) nodes.push_back(brackets(Content::Arguments));
   }
-  return document_.concat(std::move(nodes), nodes.size() - 1);
+  size_t last = nodes.size() - 1;
+  return document_.concat(std::move(nodes), last);
 }
 
 const Node* Builder::dotted_name() {

@@ -76,8 +76,8 @@ class GraphBuilder final : public Lowering {
   std::optional<Datum> attribute(const Datum& object, const ast::Identifier& name, Loc loc) override;
   std::optional<Datum> subscript(const Datum& object, ast::ExprList indices, Scope& scope, Loc loc) override;
   std::optional<Datum> call_builtin(const Builtin& builtin, const BoundArguments& arguments, Loc loc) override;
-  std::optional<Datum> call_object(const Datum& callee, std::vector<CallArgument>&& arguments, Loc loc) override;
-  std::optional<Datum> call_function(const Function& function, std::vector<CallArgument>&& arguments,
+  std::optional<Datum> call_object(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc) override;
+  std::optional<Datum> call_function(const Function& function, std::vector<CallArgument>& arguments,
                                      Loc loc) override;
   std::optional<Datum> param(const ParamDeclaration& declaration, Loc loc) override;
   std::optional<Flow> for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;

@@ -207,7 +207,7 @@ Loc with_call(Loc loc, uint32_t call) {
 
 }  // namespace
 
-std::optional<Datum> GraphBuilder::call_function(const Function& function, std::vector<CallArgument>&& arguments,
+std::optional<Datum> GraphBuilder::call_function(const Function& function, std::vector<CallArgument>& arguments,
                                                  Loc loc) {
   if (function.kind == FunctionKind::Kernel)
     return call_kernel(function, std::move(arguments), loc);

@@ -166,7 +166,7 @@ Datum GraphBuilder::state_member(const Datum& datum, const ast::Identifier& name
   return Datum::poison();
 }
 
-std::optional<Datum> GraphBuilder::call_object(const Datum& callee, std::vector<CallArgument>&& arguments, Loc loc) {
+std::optional<Datum> GraphBuilder::call_object(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc) {
   if (const auto* method = callee.object_as<StateMethod>()) {
     return call_method(*method, std::move(arguments), loc);
   }

@@ -101,7 +101,7 @@ std::optional<Datum> KernelBuilder::subscript(const Datum& object, ast::ExprList
   return ops_.handle(shaped, loc);
 }
 
-std::optional<Datum> KernelBuilder::call_object(const Datum& callee, std::vector<CallArgument>&& arguments, Loc loc) {
+std::optional<Datum> KernelBuilder::call_object(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc) {
   const auto* hook = callee.object_as<KernelHook>();
   if (!hook) return std::nullopt;
   if (arguments.size() != 1 || !arguments[0].name.empty()) {
@@ -123,7 +123,7 @@ std::optional<Datum> KernelBuilder::call_object(const Datum& callee, std::vector
                      loc);
 }
 
-std::optional<Datum> KernelBuilder::call_function(const Function& function, std::vector<CallArgument>&&, Loc loc) {
+std::optional<Datum> KernelBuilder::call_function(const Function& function, std::vector<CallArgument>&, Loc loc) {
   if (function.kind == FunctionKind::Kernel)
     return evaluator_.unsupported(loc, "a call of a kernel in a kernel");
   return std::nullopt;

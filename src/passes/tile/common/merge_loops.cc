@@ -24,7 +24,6 @@ namespace tessera {
 
 namespace {
 
-using tile::kind_of;
 using tile::OpKind;
 namespace attr = tile::attr;
 namespace in = tile::in;

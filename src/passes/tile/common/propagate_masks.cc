@@ -21,7 +21,6 @@ namespace tessera {
 
 namespace {
 
-using tile::kind_of;
 using tile::OpKind;
 namespace attr = tile::attr;
 namespace in = tile::in;

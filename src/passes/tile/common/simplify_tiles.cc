@@ -20,7 +20,6 @@ namespace tessera {
 
 namespace {
 
-using tile::kind_of;
 using tile::OpKind;
 namespace attr = tile::attr;
 namespace in = tile::in;

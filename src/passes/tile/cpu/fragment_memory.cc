@@ -6,7 +6,6 @@
 
 namespace tessera {
 
-using tile::kind_of;
 using tile::OpKind;
 namespace attr = tile::attr;
 namespace in = tile::in;

@@ -14,7 +14,6 @@
 
 namespace tessera {
 
-using layout::InputDim;
 using layout::Layout;
 using layout::Point;
 
