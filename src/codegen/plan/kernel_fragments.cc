@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "ir/numbers/mma.h"
 #include "ir/target/ops.h"
 
 namespace tessera::codegen {
@@ -16,17 +17,24 @@ using target::attr::Wgmma;
 struct Fragment {
   std::array<int64_t, 3> extents = {0, 0, 0};  ///< m, n, k
   DType dtype = DType::F32;
+  DType sum = DType::F32;
 
   int64_t work() const { return extents[0] * extents[1] * extents[2]; }
 };
 
+/// The fragment of the unit's instruction for factors of that dtype, with its own n where `n` is 0.
+Fragment fragment_of(MmaUnit unit, DType factors, int64_t n = 0) {
+  const MmaInstruction* row = find_mma(unit, factors);
+  return row ? Fragment{{row->m, n ? n : row->n, row->k}, factors, row->sum} : Fragment{};
+}
+
 Fragment fragment_of(Op* op) {
   switch (target::kind_of(op)) {
     case OpKind::Wgmma:
-      return {{op->attr(Wgmma::m), op->attr(Wgmma::n), op->attr(Wgmma::k)}, op->attr(Wgmma::dtype)};
-    case OpKind::MmaSync: return {{16, 8, 16}, op->operand(0)->type()->dtype};
-    case OpKind::DotBf16: return {{1, 16, 2}, DType::BF16};
-    case OpKind::TileDotBf16: return {{16, 16, 32}, DType::BF16};
+      return fragment_of(MmaUnit::Wgmma, op->attr(Wgmma::dtype), op->attr(Wgmma::n));
+    case OpKind::MmaSync: return fragment_of(MmaUnit::MmaSync, op->operand(0)->type()->dtype);
+    case OpKind::DotBf16: return fragment_of(MmaUnit::Pairs, DType::BF16);
+    case OpKind::TileDotBf16: return fragment_of(MmaUnit::Amx, DType::BF16);
     default: return {};
   }
 }
@@ -42,7 +50,7 @@ format::KernelFragments kernel_fragments(Op* kernel) {
   if (!largest.work()) return {};
   const auto& [m, n, k] = largest.extents;
   return {std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
-          std::string(to_string(largest.dtype)), std::string(to_string(DType::F32))};
+          std::string(to_string(largest.dtype)), std::string(to_string(largest.sum))};
 }
 
 }  // namespace tessera::codegen

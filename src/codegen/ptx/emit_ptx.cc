@@ -20,8 +20,21 @@ namespace {
 
 using target::attr::Func;
 
-/// The version that has all instructions of the table: tensor maps, elect and register reallocation came with 8.0.
-constexpr std::string_view ptx_version = "8.3";
+/// The version that has all instructions of the table: tensor maps, elect and register reallocation came with 8.0,
+/// mma.sync of floats of 8 bits with 8.4, which older drivers do not read.
+std::string_view ptx_version(std::span<Module* const> modules) {
+  bool has_f8 = false;
+  for (Module* module : modules) {
+    for (Op* func : *module->body()) {
+      walk(func, [&](Op* op) {
+        if (!op->is(target::info(target::OpKind::MmaSync))) return;
+        DType dtype = op->operand(0)->type()->dtype;
+        has_f8 |= is_float(dtype) && byte_size(dtype) == 1;
+      });
+    }
+  }
+  return has_f8 ? "8.4" : "8.3";
+}
 
 std::string parameters(Op* func) {
   size_t buffers = func->attr(Func::params).size() + func->has(Func::checks);
@@ -141,7 +154,7 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
     }
   }
   if (!ok) return failure;
-  std::string out = fmt::format(".version {}\n.target {}\n.address_size 64\n\n", ptx_version, machine.gpu.ptx_target);
+  std::string out = fmt::format(".version {}\n.target {}\n.address_size 64\n\n", ptx_version(modules), machine.gpu.ptx_target);
   if (!modules.empty()) {
     for (size_t i = 0; i < files.files().size(); ++i) {
       // ptxas takes printable ASCII between the quotes, and no escapes.

@@ -4,6 +4,7 @@
 
 #include "codegen/ptx/emitter.h"
 #include "ir/core/common_attributes.h"
+#include "ir/numbers/mma.h"
 #include "support/check.h"
 
 namespace tessera::codegen::ptx {
@@ -215,6 +216,18 @@ void Emitter::set_before_fence() {
   std::rotate(fence.base() - 1, all.end() - 1, all.end());
 }
 
+/// How matrix instructions spell a dtype.
+static std::string_view mma_type(DType dtype) {
+  switch (dtype) {
+    case DType::F8E4M3: return "e4m3";
+    case DType::F8E5M2: return "e5m2";
+    case DType::I8: return "s8";
+    case DType::I32:
+    case DType::U32: return "s32";  // which wraps as u32 does
+    default: return to_string(dtype);
+  }
+}
+
 void Emitter::emit_wgmma(Op* op) {
   const Lanes &a = in(op, in_::Wgmma::a), &c = in(op, in_::Wgmma::c);
   Operand accumulate = in(op, in_::Wgmma::accumulate).words[0];
@@ -222,15 +235,13 @@ void Emitter::emit_wgmma(Op* op) {
   bool starts_anew = accumulate.is_constant() && !(accumulate.bits & 1);
   if (starts_anew) start.assign(start.size(), Operand{});
   DType dtype = op->attr(attr::Wgmma::dtype);
-  std::string name(to_string(dtype));
-  if (dtype == DType::F8E4M3) name = "e4m3";
-  if (dtype == DType::F8E5M2) name = "e5m2";
+  std::string_view name = mma_type(dtype);
   bool in_registers = a.type->is(TypeKind::Reg);
   std::string left = in_registers ? list(a.words) : text(in_register(a.words[0], WordClass::Double));
   std::string right = text(in_register(in(op, in_::Wgmma::b).words[0], WordClass::Double));
   std::string keeps = predicate(accumulate);
-  std::string majors;
-  if (byte_size(dtype) == 2) {
+  std::string majors = is_float(dtype) ? ", 1, 1" : "";
+  if (find_mma(MmaUnit::Wgmma, dtype)->majors == MmaMajors::Any) {
     if (!in_registers) majors += op->attr(attr::Wgmma::a_major) == "mn" ? ", 1" : ", 0";
     majors += op->attr(attr::Wgmma::b_major) == "mn" ? ", 1" : ", 0";
   }
@@ -239,9 +250,9 @@ void Emitter::emit_wgmma(Op* op) {
   std::vector<Operand> results;
   for (uint32_t result : tied.results) results.push_back(Operand::of(result));
   add(tied.results,
-      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.f32.{}.{} {}, {}, {}, {}, 1, 1{}",
-                  op->attr(attr::Wgmma::n), op->attr(attr::Wgmma::k), name, name, list(results),
-                  left, right, keeps, majors),
+      fmt::format("wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {}, {}, {}, {}{}",
+                  op->attr(attr::Wgmma::n), op->attr(attr::Wgmma::k), mma_type(c.type->dtype), name, name,
+                  list(results), left, right, keeps, majors),
       tied.sources)
       .role = Role::Mma;
   define(op, std::move(results));
@@ -281,9 +292,11 @@ void Emitter::emit_mma_sync(Op* op) {
     results.push_back(word(WordClass::Single));
     d.push_back(Operand::of(results.back()));
   }
-  std::string_view name = to_string(op->in(in_::MmaSync::a)->type()->dtype);
-  add(results, fmt::format("mma.sync.aligned.m16n8k16.row.col.f32.{}.{}.f32 {}, {}, {}, {}", name, name, list(d),
-                           list(a), list(b), list(c)));
+  DType dtype = op->in(in_::MmaSync::a)->type()->dtype;
+  std::string_view name = mma_type(dtype), sum = mma_type(op->in(in_::MmaSync::c)->type()->dtype);
+  add(results, fmt::format("mma.sync.aligned.m16n8k{}.row.col.{}.{}.{}.{} {}, {}, {}, {}",
+                           find_mma(MmaUnit::MmaSync, dtype)->k, sum, name, name, sum, list(d), list(a), list(b),
+                           list(c)));
   define(op, std::move(d));
 }
 

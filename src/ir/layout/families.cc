@@ -192,13 +192,22 @@ std::optional<Layout> mma_accumulator(int m, int n, int warps_m, int warps_n) {
   return mma({m, n, 16, 8, warps_m, warps_n, 1, 1}, {basis(0, 1), basis(8, 0)}, quad_lanes(2));
 }
 
-std::optional<Layout> mma_operand_a(int m, int k, int warps_m, int warps_n) {
-  return mma({m, k, 16, 16, warps_m, 1, 1, warps_n}, a_registers(2), quad_lanes(2));
+std::optional<Layout> mma_operand_a(int m, int k, int warps_m, int warps_n, int element_bits) {
+  if (!is_element_size(element_bits)) return std::nullopt;
+  int per_register = 32 / element_bits;
+  return mma({m, k, 16, 8 * per_register, warps_m, 1, 1, warps_n}, a_registers(per_register),
+             quad_lanes(per_register));
 }
 
-std::optional<Layout> mma_operand_b(int k, int n, int warps_m, int warps_n) {
-  std::vector<Point> lanes = {basis(2, 0), basis(4, 0), basis(0, 1), basis(0, 2), basis(0, 4)};
-  return mma({k, n, 16, 8, 1, warps_n, warps_m, 1}, {basis(1, 0), basis(8, 0)}, std::move(lanes));
+std::optional<Layout> mma_operand_b(int k, int n, int warps_m, int warps_n, int element_bits) {
+  if (!is_element_size(element_bits)) return std::nullopt;
+  int per_register = 32 / element_bits;
+  std::vector<Point> registers;
+  for (int step = 1; step < per_register; step *= 2) registers.push_back(basis(step, 0));
+  registers.push_back(basis(4 * per_register, 0));
+  std::vector<Point> lanes = {basis(per_register, 0), basis(2 * per_register, 0), basis(0, 1), basis(0, 2),
+                              basis(0, 4)};
+  return mma({k, n, 8 * per_register, 8, 1, warps_n, warps_m, 1}, std::move(registers), std::move(lanes));
 }
 
 std::optional<Layout> amx_accumulator(int m, int n) {

@@ -26,12 +26,12 @@ std::optional<Layout> wgmma_accumulator(int m, int n, int warps);
 /// For 16 bits it is the accumulator's map, so a converted accumulator is an operand.
 std::optional<Layout> wgmma_operand_a(int m, int k, int warps, int element_bits = 16);
 
-/// Fragments of mma.sync.m16n8k16 with 16-bit operands. Warp w is the one at row w % warps_m and
-/// column w / warps_m of a grid; each owns a block of neighbouring rows and columns. Registers run
+/// Fragments of mma.sync.m16n8, with 256 bits along k; element_bits is 8, 16, 32. Warp w is the one at row
+/// w % warps_m and column w / warps_m of a grid; each owns a block of neighbouring rows and columns. Registers run
 /// through a fragment, then along the second axis, then along the first.
 std::optional<Layout> mma_accumulator(int m, int n, int warps_m, int warps_n);
-std::optional<Layout> mma_operand_a(int m, int k, int warps_m, int warps_n);
-std::optional<Layout> mma_operand_b(int k, int n, int warps_m, int warps_n);
+std::optional<Layout> mma_operand_a(int m, int k, int warps_m, int warps_n, int element_bits = 16);
+std::optional<Layout> mma_operand_b(int k, int n, int warps_m, int warps_n, int element_bits = 16);
 
 /// AMX tiles, as one thread whose registers number the elements of its tile registers in order of
 /// memory: 16 rows of 64 bytes, tiles row by row. The accumulator's elements have 32 bits; A has

@@ -19,6 +19,7 @@ struct PeakFigures {
   double f32 = 0;
   double dot_f64 = 0;  ///< GFLOP/s of dots, by dtype of the factors
   double dot_f32 = 0;
+  double dot_tf32 = 0;
   double dot_16 = 0;   ///< bf16 and f16
   double dot_8 = 0;    ///< f8 and integers of 8 bits
   double bandwidth = 0;     ///< GB/s of memory
@@ -38,6 +39,8 @@ struct GpuFacts {
   unsigned blocks = 32;                ///< likewise
   unsigned shared = 0;                 ///< memory that the blocks of a multiprocessor share
   unsigned shared_per_block = 0;       ///< the most that a block may ask for
+  bool has_mma = false;                ///< MMAs of a warp, in registers
+  bool has_f8_mma = false;             ///< these, of floats of 8 bits
   bool has_wgmma = false;              ///< MMAs of warpgroups, from descriptors of shared memory
   bool has_tma = false;                ///< bulk copies by tensor maps, counted at mbarriers
   bool has_clusters = false;

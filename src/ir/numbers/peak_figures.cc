@@ -16,6 +16,7 @@ PeakFigures cpu_figures(const Machine& machine, double gigahertz, double bandwid
 }
 
 double PeakFigures::dot(DType dtype) const {
+  if (dtype == DType::TF32 && dot_tf32 > 0) return dot_tf32;
   switch (byte_size(dtype)) {
     case 8: return dot_f64;
     case 4: return dot_f32;

@@ -1,6 +1,7 @@
 // The rules of nv_ops.def.
 
 #include "ir/core/common_attributes.h"
+#include "ir/numbers/mma.h"
 #include "ir/target/ops.h"
 #include "ir/target/verify.h"
 
@@ -15,7 +16,6 @@ namespace {
 bool is_scalar(Type type, DType dtype) { return type->is(TypeKind::Scalar) && type->dtype == dtype; }
 bool is_shared(Type type) { return type->is(TypeKind::Ptr) && type->space == MemorySpace::Shared; }
 bool is_global(Type type) { return type->is(TypeKind::Ptr) && type->space == MemorySpace::Global; }
-bool is_half(DType dtype) { return dtype == DType::BF16 || dtype == DType::F16; }
 
 void expect_i32(OpVerifier& verifier, std::string_view what, Type found) {
   if (!is_scalar(found, DType::I32)) verifier.error("{} must be i32, not {}", what, found->text);
@@ -140,13 +140,14 @@ void verify_cp_async(Op* op, OpVerifier& verifier) {
 void verify_wgmma(Op* op, OpVerifier& verifier) {
   DType dtype = op->attr(attr::Wgmma::dtype);
   int64_t n = op->attr(attr::Wgmma::n);
-  bool known = is_half(dtype) || dtype == DType::TF32 || dtype == DType::F8E4M3 || dtype == DType::F8E5M2;
-  if (!known) return verifier.error("the tensor cores have no MMA of {} in f32", to_string(dtype));
-  int64_t k = 32 / byte_size(dtype);
-  if (op->attr(attr::Wgmma::m) != 64)
-    verifier.error("'m' must be 64, not {}", op->attr(attr::Wgmma::m));
+  const MmaInstruction* row = find_mma(MmaUnit::Wgmma, dtype);
+  if (!row) return verifier.error("wgmma does not multiply {}", to_string(dtype));
+  int64_t k = row->k;
+  if (op->attr(attr::Wgmma::m) != row->m)
+    verifier.error("'m' must be {}, not {}", row->m, op->attr(attr::Wgmma::m));
   if (op->attr(attr::Wgmma::k) != k) verifier.error("'k' must be {} for {}", k, to_string(dtype));
-  if (n < 8 || n > 256 || n % 8) return verifier.error("'n' must be a multiple of 8 up to 256, not {}", n);
+  if (n < row->n_step || n > row->n || n % row->n_step)
+    return verifier.error("'n' must be a multiple of {} up to {}, not {}", row->n_step, row->n, n);
   Type a = op->in(in::Wgmma::a)->type(), b = op->in(in::Wgmma::b)->type();
   if (a->is(TypeKind::Reg)) {
     expect_reg(verifier, "a", dtype, 64 * k / 128, a);
@@ -154,7 +155,7 @@ void verify_wgmma(Op* op, OpVerifier& verifier) {
     verifier.error("a must be a register or an i64 descriptor, not {}", a->text);
   }
   if (!is_scalar(b, DType::I64)) verifier.error("b must be an i64 descriptor, not {}", b->text);
-  expect_reg(verifier, "c", DType::F32, n / 2, op->in(in::Wgmma::c)->type());
+  expect_reg(verifier, "c", row->sum, n / 2, op->in(in::Wgmma::c)->type());
   expect_type(verifier, "d", op->in(in::Wgmma::c)->type(), op->result()->type());
   Type accumulate = op->in(in::Wgmma::accumulate)->type();
   if (accumulate->dtype != DType::Bool) verifier.error("'accumulate' must be bool, not {}", accumulate->text);
@@ -162,7 +163,7 @@ void verify_wgmma(Op* op, OpVerifier& verifier) {
     std::string_view name = key.name, major = op->attr(key);
     if (major != "k" && major != "mn") verifier.error("'{}' must be \"k\" or \"mn\", not \"{}\"", name, major);
     bool may_transpose =
-        is_half(dtype) && !(name == attr::Wgmma::a_major.name && a->is(TypeKind::Reg));
+        row->majors == MmaMajors::Any && !(name == attr::Wgmma::a_major.name && a->is(TypeKind::Reg));
     if (major == "mn" && !may_transpose) verifier.error("'{}' must be \"k\" for this operand", name);
   }
 }
@@ -179,11 +180,12 @@ void verify_wgmma_wait(Op* op, OpVerifier& verifier) {
 
 void verify_mma_sync(Op* op, OpVerifier& verifier) {
   DType dtype = type_of(op, in::MmaSync::a)->dtype;
-  if (!is_half(dtype)) return verifier.error("the operands must be bf16 or f16, not {}", to_string(dtype));
-  expect_reg(verifier, "a", dtype, 8, op->in(in::MmaSync::a)->type());
-  expect_reg(verifier, "b", dtype, 4, op->in(in::MmaSync::b)->type());
-  expect_reg(verifier, "c", DType::F32, 4, op->in(in::MmaSync::c)->type());
-  expect_reg(verifier, "d", DType::F32, 4, op->result()->type());
+  const MmaInstruction* row = find_mma(MmaUnit::MmaSync, dtype);
+  if (!row) return verifier.error("mma.sync does not multiply {}", to_string(dtype));
+  expect_reg(verifier, "a", dtype, row->k / 2, op->in(in::MmaSync::a)->type());
+  expect_reg(verifier, "b", dtype, row->k / 4, op->in(in::MmaSync::b)->type());
+  expect_reg(verifier, "c", row->sum, 4, op->in(in::MmaSync::c)->type());
+  expect_reg(verifier, "d", row->sum, 4, op->result()->type());
 }
 
 namespace {

@@ -4,6 +4,9 @@
 #include <algorithm>
 
 #include "ir/core/common_attributes.h"
+#include "ir/layout/text.h"
+#include "ir/numbers/mma.h"
+#include "ir/tile/mma_layouts.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 
@@ -187,6 +190,43 @@ void verify_pending(Op* op, OpVerifier& verifier) {
   if (op->attr(common::Wait::pending) < 0) verifier.error("'pending' is 0 or more");
 }
 
+namespace {
+
+/// Whether the instruction reads the operand, as far as its type says where it lies.
+bool may_read(const MmaInstruction& row, Type operand, int k_axis) {
+  if (operand->is(TypeKind::Tile)) return k_axis == 1 && reads_registers(row);
+  if (operand->layout.empty()) return true;
+  std::optional<layout::SharedLayout> shared = layout::parse_shared_layout(operand->layout);
+  return shared && reads_operand(row, *shared, k_axis);
+}
+
+/// The instruction is there, for these dtypes, and computes the tile in whole steps.
+void verify_instruction(Op* mma, std::string_view name, OpVerifier& verifier) {
+  const MmaInstruction* row = find_mma(name);
+  if (!row) return verifier.error("there is no matrix instruction \"{}\"", name);
+  Type a = mma->in(in::Mma::a)->type(), sum = mma->result()->type();
+  if (row->factors != a->dtype || row->sum != sum->dtype) {
+    return verifier.error("\"{}\" multiplies {} and adds {}, not {} and {}", name, to_string(row->factors),
+                          to_string(row->sum), to_string(a->dtype), to_string(sum->dtype));
+  }
+  bool whole = is_constant_size(a) && is_constant_size(sum) && *sum->dims[0]->constant() % row->m == 0 &&
+               *sum->dims[1]->constant() % row->n_step == 0 && *a->dims[1]->constant() % row->k == 0;
+  if (!whole) {
+    verifier.error("\"{}\" computes multiples of {} x {} x {}, not {} by {}", name, row->m, row->n_step, row->k,
+                   to_text(a->dims), to_text(mma->in(in::Mma::b)->type()->dims));
+    return;
+  }
+  if (!may_read(*row, a, 1) || !may_read(*row, mma->in(in::Mma::b)->type(), 0)) {
+    return verifier.error("\"{}\" does not read operands of {} and {}", name, a->text,
+                          mma->in(in::Mma::b)->type()->text);
+  }
+  std::optional<layout::Layout> sums = layout::parse_layout(sum->layout);
+  if (!sum->layout.empty() && !(sums && leaves_sums(*row, *sums)))
+    verifier.error("\"{}\" does not leave its sums in {}", name, sum->text);
+}
+
+}  // namespace
+
 void verify_mma(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Mma::a)->type(), b = op->in(in::Mma::b)->type(),
        c = op->in(in::Mma::c)->type();
@@ -210,6 +250,7 @@ void verify_mma(Op* op, OpVerifier& verifier) {
   Value* accumulate = op->in(in::Mma::accumulate);
   if (accumulate && accumulate->type()->dtype != DType::Bool)
     verifier.error("'accumulate' must be a bool");
+  if (std::optional<std::string_view> name = op->attr(attr::Mma::instruction)) verify_instruction(op, *name, verifier);
 }
 
 void verify_mma_wait(Op* op, OpVerifier& verifier) {

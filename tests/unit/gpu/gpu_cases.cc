@@ -22,6 +22,9 @@ const SmallSchedule narrow{
 const SmallSchedule one_role{
     .block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .roles = {{"load", 0}, {"mma", 1}}};
 const SmallSchedule fused_multiply{.block = {{"m", 16}, {"n", 32}, {"k", 8}}, .warps = 2};
+const SmallSchedule bytes_by_roles{
+    .block = {{"m", 64}, {"n", 32}, {"k", 64}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
+const SmallSchedule bytes{.block = {{"m", 64}, {"n", 32}, {"k", 32}}, .warps = 4};
 const SmallSchedule batched{.block = {{"b", 1}, {"m", 32}, {"n", 32}, {"k", 16}}, .warps = 4};
 
 const SmallSchedule batched_roles{
@@ -62,6 +65,18 @@ std::vector<GpuCase> matmuls() {
        fused_multiply, matmul_sizes, 1e-5},
       {"matmul f32, N x K, even rows", "%a: tensor<40 x 24, f32>, %b: tensor<36 x 24, f32>",
        matmul(nk, "f32", "40 x 36", "f32"), 1, fused_multiply, {{}}, 1e-5},
+      {"matmul tf32, b N x K, by tensor maps", "%a: tensor<72 x 40, tf32>, %b: tensor<48 x 40, tf32>",
+       matmul(nk, "f32", "72 x 48", "f32"), 1, roles, {{}}, 1e-5},
+      {"matmul tf32, b K x N, any size", "%a: tensor<M x K, tf32>, %b: tensor<K x N, tf32>",
+       matmul("", "f32", "M x N", "f32"), 1, one_role, matmul_sizes, 1e-5},
+      {"matmul f8, b N x K, by tensor maps", "%a: tensor<72 x 144, f8e4m3>, %b: tensor<48 x 144, f8e4m3>",
+       matmul(nk, "f32", "72 x 48", "f32"), 1, bytes_by_roles, {{}}, 1e-5},
+      {"matmul f8, a K x M, b K x N, any size", "%a: tensor<K x M, f8e5m2>, %b: tensor<K x N, f8e5m2>",
+       matmul(km, "f32", "M x N", "f32"), 1, bytes, matmul_sizes, 1e-5},
+      {"matmul i8, b N x K, by tensor maps", "%a: tensor<72 x 80, i8>, %b: tensor<48 x 80, i8>",
+       matmul(nk, "i32", "72 x 48", "i32"), 1, bytes_by_roles, {{}}, 0},
+      {"matmul u8, any size", "%a: tensor<M x K, u8>, %b: tensor<K x N, u8>", matmul("", "u32", "M x N", "u32"), 1,
+       bytes, matmul_sizes, 0},
       {"matmul i8, any size", "%a: tensor<M x K, i8>, %b: tensor<K x N, i8>", matmul("", "i32", "M x N", "i32"), 1,
        fused_multiply, matmul_sizes, 0},
       {"matmul i64, any size", "%a: tensor<M x K, i64>, %b: tensor<K x N, i64>", matmul("", "i64", "M x N", "i64"), 1,

@@ -11,8 +11,10 @@ using namespace tessera::test;
 
 namespace {
 
-/// Passes that may give sums and products of all elements along an axis another order.
-bool reorders(const PassInfo& pass) {
+/// Passes that may give sums and products of all elements along an axis another order. plan_pipeline does where the
+/// instruction's sum is promoted, as that of f8.
+bool reorders(const PassInfo& pass, const GpuCase& each) {
+  if (pass.name == "plan_pipeline") return each.args.find("f8") != std::string::npos;
   return pass.name == "pad_tiles" || pass.name == "split_large_tiles" || pass.name == "assign_layouts";
 }
 
@@ -40,7 +42,7 @@ void walk_case(const GpuCase& each, std::string_view machine) {
       if (before[i].empty()) {
         // The graph of a kernel is the kernel.
         if (each.source.empty()) CHECK(largest_difference(now, program.expected(arguments[i])) <= each.bound);
-      } else if (reorders(pass)) {
+      } else if (reorders(pass, each)) {
         CHECK(largest_difference(now, before[i]) <= each.bound);
       } else {
         CHECK(same_bits(now, before[i]));

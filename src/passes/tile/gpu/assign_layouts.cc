@@ -41,18 +41,25 @@ constexpr int vector_bytes = 16;
 
 class LayoutAssignment {
  public:
-  LayoutAssignment(Op* kernel, const Machine& machine)
-      : kernel_(kernel), machine_(machine), context_(kernel->module()->context()), axes_(kernel) {}
+  explicit LayoutAssignment(Op* kernel) : kernel_(kernel), context_(kernel->module()->context()), axes_(kernel) {}
 
   /// A value that no layout can hold, since it runs along one axis twice; null if there is none.
   Value* repeated() const { return axes_.repeated(); }
 
   void run() {
     collect();
+    std::vector<Op*> mmas;
     for (Value* value : tiles_) {
       Op* def = value->def();
-      if (def && def->is(tile::info(OpKind::Mma))) add_mma(value, def);
+      if (def && def->is(tile::info(OpKind::Mma))) mmas.push_back(def);
     }
+    // The layout of the sums of wgmma serves the others, too.
+    auto is_by_warps = [](Op* mma) {
+      const MmaInstruction* instruction = instruction_of(mma);
+      return !instruction ? 2 : instruction->unit == MmaUnit::Wgmma ? 0 : 1;
+    };
+    std::ranges::stable_sort(mmas, {}, is_by_warps);
+    for (Op* mma : mmas) add_mma(mma->result(), mma);
     // The largest first: the others are slices of it.
     std::vector<Value*> by_size = tiles_;
     std::stable_sort(by_size.begin(), by_size.end(),
@@ -63,6 +70,12 @@ class LayoutAssignment {
     for (Value* value : tiles_) {
       Layout layout = slice(*base_of(value), value);
       value->set_type(context_.with_layout(value->type(), layout::print(layout)));
+    }
+    // Sums along the same axes have one layout. An instruction that leaves them elsewhere cannot compute these.
+    for (Op* mma : mmas) {
+      const MmaInstruction* instruction = instruction_of(mma);
+      std::optional<Layout> layout = layout::parse_layout(mma->result()->type()->layout);
+      if (instruction && !tile::leaves_sums(*instruction, *layout)) mma->remove(attr::Mma::instruction);
     }
   }
 
@@ -163,20 +176,9 @@ class LayoutAssignment {
   }
 
   Layout mma_layout(int32_t m, int32_t n, Op* mma, int warps) {
-    bool tensor_core = takes_tensor_core(mma);
+    const MmaInstruction* instruction = instruction_of(mma);
     std::optional<Layout> found;
-    if (takes_wgmma(mma, warps, machine_)) found = layout::wgmma_accumulator(m, n, warps);
-    // The squarest grid of warps that fits, rather high than wide, and wide only where there are few rows.
-    int squarest = 1;
-    while (squarest * squarest < warps) squarest *= 2;
-    std::vector<int> grids;
-    for (int columns = squarest; columns >= 1; columns /= 2) grids.push_back(columns);
-    for (int columns = 2 * squarest; columns <= warps; columns *= 2) grids.push_back(columns);
-    for (int columns : grids) {
-      if (tensor_core && !found && warps % columns == 0) {
-        found = layout::mma_accumulator(m, n, warps / columns, columns);
-      }
-    }
+    if (instruction) found = tile::sum_layout(*instruction, m, n, warps);
     return found ? *found : plain_layout(m, n, warps);
   }
 
@@ -254,7 +256,6 @@ class LayoutAssignment {
   }
 
   Op* kernel_;
-  const Machine& machine_;
   Context& context_;
   TileAxes axes_;
   std::vector<Value*> tiles_;
@@ -296,7 +297,7 @@ Status assign_layouts(Module& module, PassContext& context) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     separate_axes(op);
     detour_repeated(op, false);
-    LayoutAssignment assignment(op, *context.machine);
+    LayoutAssignment assignment(op);
     if (Value* twice = assignment.repeated()) {
       Op* place = twice->def() ? twice->def() : op;
       context.diagnostics

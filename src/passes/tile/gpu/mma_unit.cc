@@ -1,48 +1,40 @@
 #include "passes/tile/gpu/mma_unit.h"
 
-#include "ir/layout/text.h"
-#include "ir/layout/wgmma_descriptor.h"
 #include "ir/tile/ops.h"
 
 namespace tessera {
 
+using layout::SharedLayout;
 using tile::OpKind;
+namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
 
-constexpr int64_t k_step = 16;
-constexpr int64_t most_columns = 256;
-
-bool is_half(DType dtype) { return dtype == DType::BF16 || dtype == DType::F16; }
-
-bool has_tensor_core_shape(Type a, Type sum) {
-  return is_half(a->dtype) && sum->dtype == DType::F32 && *a->dims[1]->constant() % k_step == 0;
-}
-
-/// Registers hold a left factor as accumulators are held.
-bool is_wgmma_operand(Value* operand, int k_axis) {
-  if (operand->type()->is(TypeKind::Tile)) return k_axis == 1;
-  std::optional<layout::SharedLayout> shared = layout::parse_shared_layout(operand->type()->layout);
-  return shared && layout::wgmma_operand(*shared, k_axis);
+bool can_compute(const MmaInstruction& instruction, Op* dot, int64_t warps, const OperandLayout& operand) {
+  Type a = dot->in(in::Dot::a)->type(), sum = dot->result()->type();
+  int64_t m = *sum->dims[0]->constant(), n = *sum->dims[1]->constant(), k = *a->dims[1]->constant();
+  bool steps = k % instruction.k == 0 && (!instruction.promotes || k <= instruction.promotes);
+  if (!steps || !tile::sum_layout(instruction, m, n, warps)) return false;
+  std::optional<SharedLayout> left = operand(in::Dot::a, &instruction), right = operand(in::Dot::b, &instruction);
+  bool reads_left = left ? tile::reads_operand(instruction, *left, 1) : tile::reads_registers(instruction);
+  return reads_left && right && tile::reads_operand(instruction, *right, 0);
 }
 
 }  // namespace
 
-bool takes_tensor_core(Op* mma) {
-  return has_tensor_core_shape(mma->in(in::Mma::a)->type(), mma->result()->type());
+const MmaInstruction* choose_instruction(Op* dot, int64_t warps, const Machine& machine, const OperandLayout& operand) {
+  DType factors = dot->in(in::Dot::a)->type()->dtype, sum = dot->result()->type()->dtype;
+  for (const MmaInstruction& row : mma_instructions()) {
+    if (row.factors != factors || row.sum != sum || !row.has(machine)) continue;
+    if (can_compute(row, dot, warps, operand)) return &row;
+  }
+  return nullptr;
 }
 
-bool has_wgmma_shape(Type a, Type sum, int64_t warps, const Machine& machine) {
-  if (!machine.gpu.has_wgmma || warps % 4 || !has_tensor_core_shape(a, sum)) return false;
-  int64_t m = *sum->dims[0]->constant(), n = *sum->dims[1]->constant();
-  return m % (16 * warps) == 0 && n % 8 == 0 && n <= most_columns;
-}
-
-bool takes_wgmma(Op* mma, int64_t warps, const Machine& machine) {
-  Value *a = mma->in(in::Mma::a), *b = mma->in(in::Mma::b);
-  return has_wgmma_shape(a->type(), mma->result()->type(), warps, machine) && is_wgmma_operand(a, 1) &&
-         is_wgmma_operand(b, 0);
+const MmaInstruction* instruction_of(Op* mma) {
+  std::optional<std::string_view> name = mma->attr(attr::Mma::instruction);
+  return name ? find_mma(*name) : nullptr;
 }
 
 Op* mma_of(Value* value) {

@@ -1,23 +1,26 @@
 #pragma once
-// Which instructions compute a tile.mma. The accumulator's layout does not decide it: the layout of
-// one column of four warps of mma.sync is that of wgmma, too.
+// Which instruction computes a dot on a GPU, and where its operands and sums then are. plan_pipeline decides it once,
+// and names it on the tile.mma (mma.def).
+
+#include <functional>
+#include <optional>
 
 #include "ir/core/op.h"
-#include "ir/numbers/machine.h"
+#include "ir/layout/shared_layout.h"
+#include "ir/tile/mma_layouts.h"
 
 namespace tessera {
 
-/// True if tensor cores compute the MMA: 16-bit floats, summed in f32, whole steps along k.
-bool takes_tensor_core(Op* mma);
+/// How an operand of a dot lies in shared memory where that instruction reads it (null: each thread multiplies and
+/// adds); nothing where it reads the operand from registers.
+using OperandLayout = std::function<std::optional<layout::SharedLayout>(unsigned slot, const MmaInstruction*)>;
 
-/// True if `warps` warps of the machine have a wgmma for these types: the shape is a multiple of
-/// the instruction's.
-bool has_wgmma_shape(Type a, Type sum, int64_t warps, const Machine& machine);
+/// The first instruction of mma.def that `warps` warps of the machine have for the dot, or null: the tile is whole
+/// steps of it, and it can read the operands where they lie.
+const MmaInstruction* choose_instruction(Op* dot, int64_t warps, const Machine& machine, const OperandLayout& operand);
 
-/// True if they compute the MMA by wgmma: the operands lie in shared memory as it reads them, or
-/// the left one in registers. Tiles that are narrow along m or n may have no lines to be swizzled,
-/// and are for mma.sync.
-bool takes_wgmma(Op* mma, int64_t warps, const Machine& machine);
+/// The instruction that a tile.mma names, or null.
+const MmaInstruction* instruction_of(Op* mma);
 
 /// The tile.mma whose result the value is, also through a loop-carried value; null if there is
 /// none.

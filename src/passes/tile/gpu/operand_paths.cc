@@ -1,6 +1,6 @@
 #include "passes/tile/gpu/operand_paths.h"
 
-#include "ir/layout/wgmma_descriptor.h"
+#include "ir/layout/text.h"
 #include "ir/tile/build.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/tile/gpu/mma_unit.h"
@@ -72,27 +72,55 @@ bool OperandPaths::counts_iterations(Block* block) const {
          tile::known_index(loop->in(in::For::step)) == 1;
 }
 
-StagedOperand OperandPaths::choose(Op* dot, unsigned slot) const {
-  Context& context = kernel_->module()->context();
+/// The global memory that the operand is from; of a computed one, memory that it would lie in.
+Type OperandPaths::memory_of(Value* operand) const {
+  if (Op* load = global_load_of(operand)) return load->in(in::Load::memory)->type();
+  Type type = operand->type();
+  return kernel_->module()->context().contiguous_view(type->dims, type->dtype, MemorySpace::Global);
+}
+
+/// Nothing where the instruction reads the operand from registers: a left factor that was computed from sums, which
+/// are then where it reads them.
+std::optional<SharedLayout> OperandPaths::layout_of(Op* dot, unsigned slot, const MmaInstruction* instruction) const {
+  Value* value = dot->in(slot);
+  Op* load = value->def();
+  bool written = load && load->is(tile::info(OpKind::Load)) && !global_load_of(value) && still_holds(load, dot);
+  if (written) return layout::parse_shared_layout(load->in(in::Load::memory)->type()->layout);
+  std::set<Value*> seen;
+  bool may_stay = instruction && slot == in::Dot::a && tile::reads_registers(*instruction) && !global_load_of(value);
+  if (may_stay && is_made_of_sums(value, seen)) return std::nullopt;
+  int k_axis = slot == in::Dot::a ? 1 : 0;
+  if (instruction && instruction->majors == MmaMajors::AlongK) return staged_along(value->type(), k_axis);
+  return staged_layout(kernel_->module()->context(), memory_of(value), value->type());
+}
+
+const MmaInstruction* OperandPaths::instruction(Op* dot) const {
+  return choose_instruction(dot, warps_, machine_, [&](unsigned slot, const MmaInstruction* instruction) {
+    return layout_of(dot, slot, instruction);
+  });
+}
+
+StagedOperand OperandPaths::choose(Op* dot, unsigned slot, const MmaInstruction* instruction) const {
   Value* value = dot->in(slot);
   StagedOperand found{value, slot, global_load_of(value)};
   Op* def = value->def();
-  Type type = value->type();
   if (!found.load && def && def->is(tile::info(OpKind::Load)) && still_holds(def, dot)) {
     found.path = OperandPath::Written;
     found.place = def->in(in::Load::memory);
     return found;
   }
-  Type memory = found.load ? found.load->in(in::Load::memory)->type()
-                           : context.contiguous_view(type->dims, type->dtype, MemorySpace::Global);
-  found.layout = staged_layout(context, memory, type);
-  TSR_CHECK(found.layout, "no layout in shared memory for " + type->text);
+  found.layout = layout_of(dot, slot, instruction);
+  if (!found.layout) {
+    found.path = OperandPath::Register;
+    return found;
+  }
+  // What copies bring lies as in global memory.
+  bool as_loaded = found.layout == staged_layout(kernel_->module()->context(), memory_of(value), value->type());
+  if (!as_loaded) found.load = nullptr;
   if (found.load && !found.load->has(attr::Load::fill)) {
     found.before = found.load->block() != dot->block() && dot->parent()->is(tile::info(OpKind::For));
     bool near = found.before || found.load->block() == dot->block();
     found.path = near && is_for_engine(found) ? OperandPath::Channel : OperandPath::Copy;
-  } else if (slot == in::Dot::a && stays_in_registers(dot)) {
-    found.path = OperandPath::Register;
   }
   return found;
 }
@@ -102,18 +130,6 @@ bool OperandPaths::is_for_engine(const StagedOperand& operand) const {
   if (!machine_.gpu.has_tma || has_written_ || !counts_iterations(load->block())) return false;
   bool stored = stored_.contains(whole_of(load->in(in::Load::memory)));
   return !stored && is_tensor_copy(load, *operand.layout, known_);
-}
-
-/// Whether the left factor was computed from sums that lie as the matrix unit reads it.
-bool OperandPaths::stays_in_registers(Op* dot) const {
-  Context& context = kernel_->module()->context();
-  Value *a = dot->in(in::Dot::a), *b = dot->in(in::Dot::b);
-  if (!has_wgmma_shape(a->type(), dot->result()->type(), warps_, machine_)) return false;
-  Type memory = global_load_of(b) ? global_load_of(b)->in(in::Load::memory)->type()
-                           : context.contiguous_view(b->type()->dims, b->type()->dtype, MemorySpace::Global);
-  std::optional<SharedLayout> right = staged_layout(context, memory, b->type());
-  std::set<Value*> seen;
-  return right && layout::wgmma_operand(*right, 0) && is_made_of_sums(a, seen);
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include "ir/numbers/machine.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/divisibility.h"
+#include "passes/tile/gpu/mma_unit.h"
 
 namespace tessera {
 
@@ -33,12 +34,16 @@ class OperandPaths {
   /// `has_written`: the source has memory of its own, and its loops stay as they are.
   OperandPaths(Op* kernel, const Machine& machine, int64_t warps, bool has_written);
 
-  StagedOperand choose(Op* dot, unsigned slot) const;
+  /// The instruction that computes the dot; null: each thread multiplies and adds.
+  const MmaInstruction* instruction(Op* dot) const;
+  /// The path of an operand that this instruction reads.
+  StagedOperand choose(Op* dot, unsigned slot, const MmaInstruction* instruction) const;
 
  private:
+  std::optional<layout::SharedLayout> layout_of(Op* dot, unsigned slot, const MmaInstruction* instruction) const;
+  Type memory_of(Value* operand) const;
   bool counts_iterations(Block* block) const;
   bool is_for_engine(const StagedOperand& operand) const;
-  bool stays_in_registers(Op* dot) const;
 
   Op* kernel_;
   const Machine& machine_;

@@ -21,6 +21,7 @@
 // only load.
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "passes/analysis/gpu_schedule.h"
@@ -82,18 +83,21 @@ class PipelinePlan {
 
   void stage(const std::vector<Op*>& group, const OperandPaths& paths) {
     Builder& builder = staging_.builder();
+    std::vector<const MmaInstruction*> instructions;
+    for (Op* dot : group) instructions.push_back(paths.instruction(dot));
     Op* place = group.back();
     builder.set_loc(place->loc());
     std::vector<StagedOperand> operands;
-    // A computed value is a different operand as a left and as a right factor.
+    // A value that is not copied is a different operand as a left and as a right factor.
     std::map<std::pair<Value*, unsigned>, size_t> known;
-    auto key = [](Op* dot, unsigned slot) {
-      return std::pair(dot->in(slot), global_load_of(dot->in(slot)) ? 0 : slot);
-    };
-    for (Op* dot : group) {
+    std::vector<std::array<size_t, 2>> read;
+    for (size_t i = 0; i < group.size(); ++i) {
+      read.emplace_back();
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
-        bool is_new = known.try_emplace(key(dot, slot), operands.size()).second;
-        if (is_new) operands.push_back(paths.choose(dot, slot));
+        StagedOperand operand = paths.choose(group[i], slot, instructions[i]);
+        auto [it, is_new] = known.try_emplace({operand.value, operand.load ? 0 : slot}, operands.size());
+        if (is_new) operands.push_back(operand);
+        read.back()[slot == in::Dot::a ? 0 : 1] = it->second;
       }
     }
     // Where threads copy or store an operand in each iteration, barriers of all threads order the
@@ -112,24 +116,34 @@ class PipelinePlan {
     bool by_threads = staging_.bring(operands, place);
     if (iteration.channel) tile::channel_op(builder, OpKind::ChannelWait, iteration.channel, iteration.number);
     std::vector<Value*> mmas;
-    for (Op* dot : group) {
-      Value *a = operands[known[key(dot, in::Dot::a)]].place, *b = operands[known[key(dot, in::Dot::b)]].place;
-      mmas.push_back(mma(dot, a, b));
+    for (size_t i = 0; i < group.size(); ++i) {
+      mmas.push_back(mma(group[i], operands[read[i][0]].place, operands[read[i][1]].place, instructions[i]));
     }
     Op* done = tile::mma_wait(builder, mmas, 0);
     if (iteration.channel) tile::channel_op(builder, OpKind::ChannelRelease, iteration.channel, iteration.number);
     if (by_threads) tile::barrier(builder);
-    for (size_t i = 0; i < group.size(); ++i) replace(group[i], done->result(unsigned(i)));
+    for (size_t i = 0; i < group.size(); ++i) {
+      Value* sum = done->result(unsigned(i));
+      if (promotes(instructions[i])) sum = tile::add(builder, group[i]->in(in::Dot::c), sum);
+      replace(group[i], sum);
+    }
     for (const StagedOperand& each : operands) {
       bool read = each.path != OperandPath::Store && each.path != OperandPath::Register;
       if (read && each.value->unused()) each.value->def()->erase();
     }
   }
 
-  /// Elements past the limit of k are zero in both operands, so the MMA needs no limit.
-  Value* mma(Op* dot, Value* a, Value* b) {
+  static bool promotes(const MmaInstruction* instruction) { return instruction && instruction->promotes; }
+
+  /// Elements past the limit of k are zero in both operands, so the MMA needs no limit. Where the sum is promoted, it
+  /// starts from 0.
+  Value* mma(Op* dot, Value* a, Value* b, const MmaInstruction* instruction) {
+    Builder& builder = staging_.builder();
     Value* c = dot->in(in::Dot::c);
-    return staging_.builder().value(tile::info(OpKind::Mma), {{a}, {b}, {c}, {}}, c->type());
+    if (promotes(instruction)) c = tile::full(builder, c->type(), builder.context().number(0));
+    Op* made = builder.op(tile::info(OpKind::Mma), {{a}, {b}, {c}, {}}, {c->type()});
+    if (instruction) made->set(attr::Mma::instruction, instruction->name);
+    return made->result();
   }
 
   void replace(Op* dot, Value* with) {

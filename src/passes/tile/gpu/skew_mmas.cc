@@ -201,7 +201,9 @@ class MmaSkew {
     tile::channel_op(builder_, OpKind::ChannelWait, channel,
                      at_iteration(wait_->in(in::ChannelWait::iteration), index));
     Value* right = tile::slot(builder_, slot_->in(in::Slot::memory), at_iteration(slot_->in(in::Slot::index), index));
-    return builder_.op(tile::info(OpKind::Mma), {{weights}, {right}, {sums}, {}}, {sums->type()});
+    Op* made = builder_.op(tile::info(OpKind::Mma), {{weights}, {right}, {sums}, {}}, {sums->type()});
+    if (auto instruction = second_->attr(attr::Mma::instruction)) made->set(attr::Mma::instruction, *instruction);
+    return made;
   }
 
   Value* await(Op* mma, Value* index) {

@@ -70,10 +70,13 @@ Value* limit_on_axes(Value* limit, const std::vector<Value*>& offsets, Type memo
 }  // namespace
 
 std::optional<SharedLayout> staged_layout(Context& context, Type memory, Type tile) {
+  return staged_along(tile, contiguous_axis(context, memory, tile));
+}
+
+std::optional<SharedLayout> staged_along(Type tile, int fastest) {
   if (tile->rank() != 2) return std::nullopt;
   std::vector<int32_t> extents;
   for (Dim dim : tile->dims) extents.push_back(int32_t(*dim->constant()));
-  int fastest = contiguous_axis(context, memory, tile);
   int order[] = {fastest, 1 - fastest};
   int bytes = byte_size(tile->dtype);
   int64_t line = int64_t(extents[size_t(fastest)]) * bytes;

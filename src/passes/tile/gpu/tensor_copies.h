@@ -12,6 +12,9 @@ namespace tessera {
 /// one where there is none), swizzled as widely as that extent allows. Nothing when the extents have no layout.
 std::optional<layout::SharedLayout> staged_layout(Context& context, Type memory, Type tile);
 
+/// The same with elements contiguous along that axis of the tile.
+std::optional<layout::SharedLayout> staged_along(Type tile, int axis);
+
 /// A number that has to be a multiple of another one.
 struct NeededMultiple {
   Dim of;

@@ -23,9 +23,8 @@ namespace attr = tile::attr;
 namespace in = tile::in;
 
 void NvLowering::lower_mma(Op* op) {
-  if (takes_wgmma(op, threads_.warps, machine_)) return lower_wgmma(op);
-  std::string_view layout = op->result()->type()->layout;
-  bool fragments = layout.starts_with("#mma<acc") || layout.starts_with("#wgmma<acc");
+  const MmaInstruction* instruction = instruction_of(op);
+  if (instruction && instruction->unit == MmaUnit::Wgmma) return lower_wgmma(op, *instruction);
   Type left = op->in(in::Mma::a)->type(), right = op->in(in::Mma::b)->type();
   if (left->is(TypeKind::Tile) || left->layout.empty() || right->layout.empty()) {
     // Only wgmma reads its left operand from registers.
@@ -33,7 +32,7 @@ void NvLowering::lower_mma(Op* op) {
     failed_ = true;
     return define(op->result(), value(op->in(in::Mma::c)));
   }
-  fragments ? lower_mma_sync(op) : lower_fma(op);
+  instruction ? lower_mma_sync(op, *instruction) : lower_fma(op);
 }
 
 namespace {
@@ -103,16 +102,17 @@ Value* NvLowering::matrix_descriptor(Value* base, int64_t bytes, const layout::W
 }
 
 /// One wgmma for each 64 rows of the warpgroup and each step of k, all in one group.
-void NvLowering::lower_wgmma(Op* op) {
+void NvLowering::lower_wgmma(Op* op, const MmaInstruction& instruction) {
   Context& context = b_.context();
   Value *left = op->in(in::Mma::a), *accumulate = op->in(in::Mma::accumulate);
   Memory b = memories_.at(op->in(in::Mma::b));
   SharedOperand right(shared_layout_of(b.type), 0);
   int32_t m = int32_t(*left->type()->dims[0]->constant());
   int32_t k = right.layout.extents()[0], n = right.layout.extents()[1];
-  int32_t step = 32 / right.layout.element_bytes(), steps = k / step;
+  int32_t step = int32_t(instruction.k), steps = k / step;
   int32_t groups = int32_t(threads_.warps / 4), rows = m / (64 * groups);
-  TSR_CHECK(n <= 256 && n % 8 == 0 && m % (64 * groups) == 0 && k % step == 0, "no wgmma has this shape");
+  TSR_CHECK(n <= instruction.n && n % instruction.n_step == 0 && m % (64 * groups) == 0 && k % step == 0,
+            "no wgmma has this shape");
   std::string_view a_major = "k";
   if (!left->type()->is(TypeKind::Tile)) a_major = SharedOperand(shared_layout_of(left->type()), 1).major();
   std::vector<Value*> factors = left_factors(op, rows, steps);
@@ -138,7 +138,7 @@ void NvLowering::lower_wgmma(Op* op) {
                          target::attr::Wgmma::b_major(context, right.major()),
                          target::attr::Wgmma::dtype(context, b.type->dtype),
                          target::attr::Wgmma::k(context, step),
-                         target::attr::Wgmma::m(context, 64),
+                         target::attr::Wgmma::m(context, instruction.m),
                          target::attr::Wgmma::n(context, n)});
     }
     blocks.push_back(c);
@@ -155,7 +155,8 @@ void NvLowering::lower_mma_wait(Op* op) {
     values.push_back(value(waited));
     types.push_back(values.back()->type());
     Op* mma = mma_of(waited);
-    asynchronous |= mma && takes_wgmma(mma, threads_.warps, machine_);
+    const MmaInstruction* instruction = mma ? instruction_of(mma) : nullptr;
+    asynchronous |= instruction && instruction->unit == MmaUnit::Wgmma;
   }
   if (!asynchronous) {
     for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), values[i]);
@@ -182,13 +183,13 @@ struct Operands {
 };
 
 /// Warps along rows and columns of an mma.sync accumulator.
-Operands mma_operands(const Layout& accumulator, int32_t k, int warps) {
+Operands mma_operands(const Layout& accumulator, int32_t k, int bits, int warps) {
   for (int rows = 1; rows <= warps; ++rows) {
     if (warps % rows) continue;
     int columns = warps / rows;
     int32_t m = accumulator.extent(0), n = accumulator.extent(1);
     if (layout::mma_accumulator(m, n, rows, columns) != accumulator) continue;
-    return {layout::mma_operand_a(m, k, rows, columns), layout::mma_operand_b(k, n, rows, columns)};
+    return {layout::mma_operand_a(m, k, rows, columns, bits), layout::mma_operand_b(k, n, rows, columns, bits)};
   }
   return {};
 }
@@ -196,12 +197,12 @@ Operands mma_operands(const Layout& accumulator, int32_t k, int warps) {
 }  // namespace
 
 /// Fragments of 16 x 8 of the accumulator, each summed up along k in order.
-void NvLowering::lower_mma_sync(Op* op) {
+void NvLowering::lower_mma_sync(Op* op, const MmaInstruction& instruction) {
   Memory a = memories_.at(op->in(in::Mma::a)), b = memories_.at(op->in(in::Mma::b));
   const Layout& accumulator = layout_of(op->result()->type());
   int32_t k = shared_layout_of(a.type).extents()[1];
-  Operands operands = mma_operands(accumulator, k, int(threads_.warps));
-  TSR_CHECK(operands.a && operands.b && k % 16 == 0, "no operands for " + op->result()->type()->text);
+  Operands operands = mma_operands(accumulator, k, 8 * byte_size(instruction.factors), int(threads_.warps));
+  TSR_CHECK(operands.a && operands.b && k % instruction.k == 0, "no operands for " + op->result()->type()->text);
   Context& context = b_.context();
   auto operand_type = [&](Memory memory, const Layout& layout) {
     return context.with_layout(context.tile(memory.type->dims, memory.type->dtype),
@@ -216,15 +217,15 @@ void NvLowering::lower_mma_sync(Op* op) {
     return pick(reg, lanes);
   };
   // Fragments of an operand are numbered along its second axis first.
-  int64_t steps = k / 16;
-  int64_t rows = a_reg->type()->lanes / 8 / steps, columns = b_reg->type()->lanes / 4 / steps;
+  int64_t steps = k / instruction.k, left = instruction.k / 2, right = instruction.k / 4;
+  int64_t rows = a_reg->type()->lanes / left / steps, columns = b_reg->type()->lanes / right / steps;
   std::vector<Value*> results;
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       Value* c = fragment(c_reg, i * columns + j, 4);
       for (int64_t at = 0; at < steps; ++at) {
         c = b_.at().value(target::info(OpKind::MmaSync),
-                          {{fragment(a_reg, i * steps + at, 8)}, {fragment(b_reg, at * columns + j, 4)}, {c}},
+                          {{fragment(a_reg, i * steps + at, left)}, {fragment(b_reg, at * columns + j, right)}, {c}},
                           c->type());
       }
       results.push_back(c);

@@ -18,6 +18,7 @@
 #include "ir/layout/shared_layout.h"
 #include "ir/layout/wgmma_descriptor.h"
 #include "ir/numbers/machine.h"
+#include "ir/numbers/mma.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/pass.h"
 #include "passes/target/target_builder.h"
@@ -186,10 +187,10 @@ class NvLowering {
   void lower_barriers(Op* op);
   void lower_barrier();
   void lower_mma(Op* op);
-  void lower_wgmma(Op* op);
+  void lower_wgmma(Op* op, const MmaInstruction& instruction);
   std::vector<Value*> left_factors(Op* mma, int32_t rows, int32_t steps);
   Value* matrix_descriptor(Value* base, int64_t bytes, const layout::WgmmaOperand& operand);
-  void lower_mma_sync(Op* op);
+  void lower_mma_sync(Op* op, const MmaInstruction& instruction);
   void lower_fma(Op* op);
   void lower_mma_wait(Op* op);
   /// The parameter that describes boxes of a global tensor to the copy engine.
