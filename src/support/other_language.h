@@ -14,7 +14,8 @@ struct OtherLanguage {
   uint32_t length = 0;
 };
 
-/// The language by words that no program here begins a line with: `__global__ void`, `@triton.jit`.
+/// The language by words that no program here begins a line with, `__global__ void`, `@triton.jit`, `float f(`; or
+/// Python, by a package that it imports and by what it has and lacks.
 std::optional<OtherLanguage> find_other_language(std::string_view text);
 
 }  // namespace tessera

@@ -10,6 +10,7 @@
 #include "frontend/evaluate/links.h"
 #include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
+#include "frontend/syntax/lines.h"
 #include "frontend/values/embedded.h"
 #include "frontend/values/modules.h"
 #include "support/diagnostic_rows.h"
@@ -35,9 +36,16 @@ bool help_foreign_name(DiagnosticEngine::Builder& builder, std::string_view name
     builder.fix(fmt::format("the dtype is '{}' here", dtype), loc, std::string(dtype));
     return true;
   }
-  std::string_view help = help_for_name(name);
-  if (!help.empty()) builder.help(std::string(help));
-  return !help.empty();
+  if (std::string_view ours = constant_here(name); name.size() > 1 && !ours.empty()) {
+    builder.fix(fmt::format("write {}", ours), loc, std::string(ours));
+    return true;
+  }
+  for (std::string_view help : {help_for_name(name), help_for_dtype(name), help_for_statement(name)}) {
+    if (help.empty()) continue;
+    builder.help(std::string(help));
+    return true;
+  }
+  return false;
 }
 
 /// `Tensor`, `dim`: words of types are in no scope.
@@ -150,7 +158,9 @@ void report_unknown_dtype(const Blame& blame, const ast::Name& name) {
 void report_unknown_name(const Blame& blame, std::string_view name, Scope& scope, Loc loc) {
   Session& session = blame.session();
   bool is_reported = blame.frame() && blame.frame()->lacks_names;
-  if (is_reported || !session.is_first_use(loc.file, name)) return;
+  // The first name of CUDA stands for all of them.
+  std::string_view use = is_of_cuda(name) ? "names of CUDA" : name;
+  if (is_reported || !session.is_first_use(loc.file, use)) return;
   if (session.drops_errors()) {
     blame.report(diag::unknown_name, loc, name);
     return;
@@ -170,9 +180,12 @@ void report_unknown_name(const Blame& blame, std::string_view name, Scope& scope
     return;
   }
   if (label_assignment(blame, builder, name, loc)) return;
-  if (help_import(session, builder, name, name, loc) || help_foreign_name(builder, name, loc)) return;
+  if (help_import(session, builder, name, name, loc)) return;
+  bool is_foreign = help_foreign_name(builder, name, loc);
+  bool is_own = near && near->loc.known() && !session.is_builtin(near->loc);
+  if (is_foreign && !is_own) return;  // a name of the file may be meant as well
   constexpr size_t shortest = 5;  // shorter names are near to much
-  bool asks_library = !near && name.size() >= shortest;
+  bool asks_library = !near && !is_foreign && name.size() >= shortest;
   if (asks_library && help_import(session, builder, name, nearest_name(name, library_names()), loc)) return;
   if (near) builder.suggest(blame.sources(), loc, name, {nearest});
   if (near && near->loc.known() && !session.is_builtin(near->loc)) builder.label(near->loc, "this is defined here");
@@ -201,7 +214,13 @@ bool report_package(const Blame& blame, const ast::Attribute& node, Scope& scope
             : builder.fix("dtypes stand alone", node.loc, std::string(dtype));
   } else if (last == "newaxis") {
     builder.fix("an axis of extent 1 is added by None", node.loc, "None");
-  } else if (std::string_view help = is_tile ? help_for_tile(last) : ""; !help.empty()) {
+  } else if (std::string_view ours = constant_here(last); !ours.empty()) {
+    builder.fix(fmt::format("write {}", ours), node.loc, std::string(ours));
+  } else if (std::string_view help = help_for_dtype(last); !help.empty()) {
+    builder.help(std::string(help));
+  } else if (help = is_tile ? "" : help_for_differing(last); !help.empty()) {
+    builder.help(std::string(help));
+  } else if (help = is_tile ? help_for_tile(last) : ""; !help.empty()) {
     builder.help(fmt::format("{}; {} has the other names", help, migration_page(package->text)));
   } else if (has_tile) {
     builder.fix(fmt::format("it works on tiles here, without addresses and masks; {} has the other names",
@@ -245,7 +264,7 @@ void report_unknown_member(const Blame& blame, const ModuleInstance& instance, c
 
 void report_unknown_member(const Blame& blame, const Namespace& name_space, const ast::Identifier& name) {
   auto builder = blame.report(diag::unknown_member, name.loc, fmt::format("module '{}'", name_space.name), name.text);
-  std::string_view help = name_space.name == "tile" ? help_for_tile(name.text) : std::string_view();
+  std::string_view help = name_space.name == "tile" ? help_for_tile(name.text) : help_for_name(name.text);
   if (!help.empty()) {
     builder.help(std::string(help));
   } else if (!blame.session().drops_errors()) {

@@ -5,6 +5,7 @@
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/placement.h"
 #include "frontend/evaluate/schedule_value.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/values/runtime_range.h"
 #include "ir/core/op.h"
 #include "support/diagnostic_rows.h"
@@ -207,8 +208,9 @@ Datum enumerated(Evaluator& evaluator, const BoundArguments& arguments) {
   std::optional<int64_t> start = evaluator.expect_int(arguments[1], arguments.locs[1], "the start");
   if (!start) return Datum::poison();
   if (!arguments[0].is_sequence()) {
-    evaluator.report(diag::wrong_kind, arguments.locs[0], "the argument of 'enumerate'",
-                     describe(arguments[0]), "a tuple or a list");
+    auto builder = evaluator.report(diag::wrong_kind, arguments.locs[0], "the argument of 'enumerate'",
+                                    describe(arguments[0]), "a tuple or a list");
+    if (arguments[0].is_ir()) builder.help(std::string(help_for_rows()));
     return Datum::poison();
   }
   if (!evaluator.may_make(4 * arguments[0].elements().size(), arguments.call)) return Datum::poison();
@@ -228,8 +230,9 @@ Datum zipped(Evaluator& evaluator, const BoundArguments& arguments) {
   const std::vector<Datum>& parts = arguments[0].elements();
   for (const Datum& part : parts) {
     if (!part.is_sequence()) {
-      evaluator.report(diag::wrong_kind, arguments.locs[0], "an argument of 'zip'", describe(part),
-                       "a tuple or a list");
+      auto builder = evaluator.report(diag::wrong_kind, arguments.locs[0], "an argument of 'zip'", describe(part),
+                                      "a tuple or a list");
+      if (part.is_ir()) builder.help(std::string(help_for_rows()));
       return Datum::poison();
     }
     if (part.elements().size() == parts[0].elements().size()) continue;

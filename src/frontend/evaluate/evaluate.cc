@@ -5,7 +5,9 @@
 #include "frontend/binding/words.h"
 #include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/links.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
+#include "frontend/values/runtime_range.h"
 #include "frontend/syntax/ast_walk.h"
 #include "ir/core/module.h"
 #include "ir/core/op.h"
@@ -23,6 +25,11 @@ constexpr size_t steps_of_op = 250;
 size_t search_steps(const Dictionary& entries) {
   constexpr size_t keys_of_step = 16;
   return entries.entries.size() / keys_of_step;
+}
+
+Datum refuse_set(const Evaluator& evaluator, Loc loc) {
+  evaluator.report(diag::unsupported_construct, loc, "a set").help("a list or a tuple takes its place: [a, b]");
+  return Datum::poison();
 }
 
 }  // namespace
@@ -136,7 +143,7 @@ Datum Evaluator::evaluate_unguarded(const ast::Expr& expr, Scope& scope) {
     case ast::NodeKind::Lambda: return evaluate_lambda(ast::cast<ast::Lambda>(expr), scope);
     case ast::NodeKind::Comprehension:
       return evaluate_comprehension(ast::cast<ast::Comprehension>(expr), scope);
-    case ast::NodeKind::Set: return unsupported(expr.loc, "a set");
+    case ast::NodeKind::Set: return refuse_set(*this, expr.loc);
     case ast::NodeKind::Ellipsis: return unsupported(expr.loc, "'...' as a value");
     case ast::NodeKind::Slice: return unsupported(expr.loc, "a slice outside a tensor's index");
     case ast::NodeKind::PrivilegedType: return unsupported(expr.loc, "a type as a value");
@@ -250,7 +257,7 @@ Datum Evaluator::evaluate_lambda(const ast::Lambda& lambda, Scope& scope) {
 }
 
 Datum Evaluator::evaluate_comprehension(const ast::Comprehension& node, Scope& scope) {
-  if (node.form == ast::ComprehensionKind::Set) return unsupported(node.loc, "a set");
+  if (node.form == ast::ComprehensionKind::Set) return refuse_set(*this, node.loc);
   Dictionary entries;
   std::vector<Datum> elements;
   run_clauses(node, 0, *open_scope(&scope), entries, elements);
@@ -271,7 +278,8 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
       entries.entries.emplace_back(key.as_string(), elements.back());
     } else {
       if (!key.is_poison()) {
-        report(diag::wrong_kind, node.key->loc, "a key of this dict", describe(key), "a string");
+        report(diag::wrong_kind, node.key->loc, "a key of this dict", describe(key), "a string")
+            .help("elements that have numbers are a list: [f(i) for i in range(n)]");
       }
       elements.back() = Datum::poison();
     }
@@ -285,8 +293,13 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
       explore_all(at.conditions, scope);
       run_clauses(node, clause + 1, scope, entries, elements);
     } else if (!iterable.is_poison()) {
-      report(diag::wrong_kind, at.iterable->loc, "the iterable of 'for'", describe(iterable),
-             "a tuple, a list or a range");
+      auto builder = report(diag::wrong_kind, at.iterable->loc, "the iterable of 'for'", describe(iterable),
+                            "a tuple, a list or a range");
+      if (iterable.is_ir()) builder.help(std::string(help_for_rows()));
+      if (iterable.object_as<RuntimeRange>()) {
+        builder.help("a list has as many elements as are known while compiling: write the extent as a number, or an "
+                     "operation on the whole tensor in place of the list");
+      }
     }
     elements.push_back(Datum::poison());
     return;
@@ -331,7 +344,11 @@ Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
     if (EvaluationObserver* observer = session_.observer()) observer->named(name, loc, *where, *binding);
     return received(*where, resolve(*binding, *where, name, loc));
   }
-  if (names::is_word(name, names::WordKind::Reserved)) return unsupported(loc, fmt::format("'{}'", name));
+  if (names::is_word(name, names::WordKind::Reserved)) {
+    auto builder = report(diag::unsupported_construct, loc, fmt::format("'{}'", name));
+    if (std::string_view help = help_for_name(name); !help.empty()) builder.help(std::string(help));
+    return Datum::poison();
+  }
   report_unknown_name(blame_, name, scope, loc);
   return Datum::poison();
 }

@@ -105,8 +105,8 @@ class ArgumentMatcher {
     }
     Loc loc = argument.name_loc.known() ? argument.name_loc : argument.loc;
     auto builder = evaluator_.report(diag::unknown_keyword, loc, callee_, argument.name);
-    std::string_view here = keyword_here(argument.name);
-    bool is_known = std::find(names.begin(), names.end(), here) != names.end();
+    std::string_view here = keyword_here(argument.name, names);
+    bool is_known = !here.empty();
     if (is_known) builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
     std::string_view help = is_known ? std::string_view() : help_for_keyword(callee_, argument.name);
     if (!help.empty()) builder.help(std::string(help));
@@ -184,6 +184,21 @@ std::string values_text(const std::map<std::string, ClauseValue>& values) {
 
 }  // namespace
 
+namespace {
+
+/// Whether an expression has a name of a package of another language, such as `torch.float16`.
+bool names_package(const ast::Expr& expr, Scope& scope) {
+  bool found = false;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* member = ast::as<ast::Attribute>(&node);
+    const auto* name = member ? ast::as<ast::Name>(member->object) : nullptr;
+    found = found || (name && is_package(name->text) && !scope.find(name->text));
+  });
+  return found;
+}
+
+}  // namespace
+
 Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
   Datum callee = evaluate(*node.callee, scope);
   std::vector<CallArgument> arguments;
@@ -192,7 +207,9 @@ Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
     CallArgument given;
     given.name = std::string(argument.name.text);
     given.name_loc = argument.name.loc;
-    given.value = evaluate(*argument.value, scope);
+    // What a function of a package is given is of that package, too, and no news.
+    bool is_known = callee.is_poison() && names_package(*argument.value, scope);
+    given.value = is_known ? Datum::poison() : evaluate(*argument.value, scope);
     given.loc = argument.value->loc;
     poisoned = poisoned || given.value.is_poison();
     arguments.push_back(std::move(given));
@@ -204,6 +221,30 @@ Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
   if (EvaluationObserver* observer = session_.observer()) observer->called(node, callee);
   return call(callee, std::move(arguments), node.loc);
 }
+
+namespace {
+
+/// `x.T()` and `x.shape()`: members that other libraries have as methods; `tile(x, 2)`, which is a module.
+void help_uncallable(DiagnosticEngine::Builder& builder, const SourceManager& sources, const Datum& callee, Loc loc) {
+  std::string written = source_text(sources, loc);
+  if (!callee.is_ir() && !callee.is_sequence() && !callee.is(DatumKind::DType)) {
+    bool is_tile = written.starts_with("tile(");
+    if (!is_tile) return;
+    builder.help("'tile' has the functions of kernels; copies beside each other are concat((x, x), axis=0)");
+    return;
+  }
+  bool is_empty = written.ends_with("()") && loc.length >= 2;
+  constexpr std::string_view members[] = {".T", ".shape", ".dtype"};
+  for (std::string_view member : members) {
+    if (!is_empty || !written.ends_with(fmt::format("{}()", member))) continue;
+    Loc brackets = loc;
+    brackets.column += loc.length - 2;
+    brackets.length = 2;
+    builder.fix(fmt::format("'{}' is no function: leave the brackets out", member.substr(1)), brackets, "");
+  }
+}
+
+}  // namespace
 
 Datum Evaluator::call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
   switch (callee.kind()) {
@@ -219,6 +260,7 @@ Datum Evaluator::call(const Datum& callee, std::vector<CallArgument> arguments, 
       break;
   }
   auto builder = report(diag::not_callable, loc, describe(callee));
+  help_uncallable(builder, session_.sources(), callee, loc);
   if (callee.is(DatumKind::DType)) {
     builder.help(fmt::format("a conversion is written cast(x, {})", to_text(callee)));
   }
@@ -329,6 +371,36 @@ bool names_symbol(const Signature& signature, const ast::Expr& expr) {
 
 }  // namespace
 
+namespace {
+
+bool is_size(const Datum& value) { return value.is(DatumKind::Int) || value.is(DatumKind::Dim); }
+
+bool are_sizes(const Datum& value) {
+  return value.is_sequence() && std::ranges::all_of(value.elements(), is_size);
+}
+
+/// Whether a function of the standard library has no use for an argument, by the default of its parameter: sizes, or a
+/// number, where the user gives something else. An error inside of the function would say less.
+bool refuse_argument(const Evaluator& evaluator, const Callable& callee, const ast::Parameter& parameter,
+                     const CallArgument& given, const Datum& otherwise) {
+  const Datum& value = given.value;
+  bool fits = value.is_poison() || is_size(value) || are_sizes(value);
+  std::string_view wanted = "an integer or a tuple of integers";
+  if (!are_sizes(otherwise) || otherwise.elements().empty()) {
+    fits = !otherwise.is_number() || !value.is(DatumKind::String);
+    wanted = "a number";
+  }
+  if (fits) return false;
+  std::string_view name = parameter.name.text;
+  auto builder = evaluator.report(diag::wrong_kind, given.loc, fmt::format("argument '{}' of '{}'", name, callee.name),
+                                  describe(value), wanted);
+  std::string_view text = value.is(DatumKind::String) ? std::string_view(value.as_string()) : std::string_view();
+  if (std::string_view help = help_for_text(name, text); !help.empty()) builder.help(std::string(help));
+  return true;
+}
+
+}  // namespace
+
 bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument> arguments,
                                 Scope& scope, Loc loc, std::vector<Loc>& locs, const Signature* signature) {
   std::span<const ast::Parameter> parameters = callee.parameters;
@@ -345,6 +417,11 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
     if (const CallArgument* given = matcher.chosen(i)) {
       value = given->value;
       locs.push_back(given->loc);
+      bool is_asked = parameter.default_value && !parameter.annotation && session_.is_builtin(callee.loc) &&
+                      !session_.is_builtin(given->loc);
+      bool is_refused = is_asked && !(signature && names_symbol(*signature, *parameter.default_value)) &&
+                        refuse_argument(*this, callee, parameter, *given, evaluate(*parameter.default_value, scope));
+      if (is_refused) return false;
     } else if (parameter.default_value) {
       bool late = signature && names_symbol(*signature, *parameter.default_value);
       value = late ? Datum::object(std::make_shared<LateDefault>()) : evaluate(*parameter.default_value, scope);
@@ -386,6 +463,8 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     auto builder =
         report(diag::false_where, loc, source_text(session_.sources(), clause->loc), values_text(values));
     builder.label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
+    std::string_view help = help_for_clause(source_text(session_.sources(), clause->loc));
+    if (!help.empty() && session_.is_builtin(callee.loc)) builder.help(std::string(help));
     for (const auto& [name, value] : values) {
       bool is_elsewhere = value.loc.known() && value.loc.line != loc.line && !session_.is_builtin(value.loc);
       if (is_elsewhere && callee.call == "call") builder.label(value.loc, fmt::format("'{}' is {}", name, value.text));

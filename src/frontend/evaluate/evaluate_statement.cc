@@ -113,6 +113,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       break;
     case ast::NodeKind::AugAssign: {
       const auto& node = ast::cast<ast::AugAssign>(stmt);
+      if (refuse_part({&node.target, 1}, scope)) break;
       Datum left = evaluate(*node.target, scope);
       Datum right = evaluate(*node.value, scope);
       OperatorPlace at(node.op_loc, {*node.target, left}, {*node.value, right}, scope, ast::spelling(node.op));
@@ -253,6 +254,7 @@ void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
     for (const ast::Expr* target : stmt.targets) assign(*target, Datum::poison(), scope);
     return;
   }
+  if (refuse_part(stmt.targets, scope)) return;
   Datum value = evaluate(*stmt.value, scope);
   if (stmt.annotation && !value.is_poison()) {
     value = lowering_.annotate(*stmt.annotation, std::move(value), scope, stmt.value->loc);
@@ -308,6 +310,39 @@ void report_unpacking(const Blame& blame, const Datum& value, Loc loc) {
 
 }  // namespace
 
+void Evaluator::report_part(const ast::Expr& target, Scope& scope) {
+  if (target.kind == ast::NodeKind::ErrorExpr) return;
+  // The result of the function was in that part: that it returns nothing is no second
+  // error.
+  if (!frames_.empty()) frames_.back().result = Datum::poison();
+  bool part = target.kind == ast::NodeKind::Subscript;
+  report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
+      .help(help_for_change(blame_, target, scope));
+}
+
+/// Reports the first target that is part of a value, before the value is computed: what is wrong with that would be
+/// said of a statement that cannot stay.
+bool Evaluator::refuse_part(ast::ExprList targets, Scope& scope) {
+  const ast::Expr* part = nullptr;
+  std::vector<const ast::Expr*> names;
+  auto look = [&](auto&& self, const ast::Expr& target) -> void {
+    const auto* tuple = ast::as<ast::Tuple>(&target);
+    const auto* list = ast::as<ast::List>(&target);
+    if (tuple || list) {
+      for (const ast::Expr* each : tuple ? tuple->elements : list->elements) self(self, *each);
+    } else if (target.kind == ast::NodeKind::Name) {
+      names.push_back(&target);
+    } else if (!part && (target.kind == ast::NodeKind::Subscript || target.kind == ast::NodeKind::Attribute)) {
+      part = &target;
+    }
+  };
+  for (const ast::Expr* target : targets) look(look, *target);
+  if (!part) return false;
+  report_part(*part, scope);
+  for (const ast::Expr* name : names) assign(*name, Datum::poison(), scope);
+  return true;
+}
+
 void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope) {
   if (const auto* name = ast::as<ast::Name>(&target)) {
     if (refuse_dtype_name(*this, name->text, name->loc)) return;
@@ -319,13 +354,7 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   const auto* tuple = ast::as<ast::Tuple>(&target);
   const auto* list = ast::as<ast::List>(&target);
   if (!tuple && !list) {
-    if (target.kind == ast::NodeKind::ErrorExpr || value.is_poison()) return;
-    // The result of the function was in that part: that it returns nothing is no second
-    // error.
-    if (!frames_.empty()) frames_.back().result = Datum::poison();
-    bool part = target.kind == ast::NodeKind::Subscript;
-    report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
-        .help(help_for_change(blame_, target, scope));
+    if (!value.is_poison()) report_part(target, scope);
     return;
   }
   ast::ExprList targets = tuple ? tuple->elements : list->elements;

@@ -26,7 +26,9 @@ Datum Evaluator::refuse_operands(ElementwiseKind kind, std::span<const Datum> op
   for (const Datum& operand : operands) {
     kinds += (kinds.empty() ? "" : " and ") + describe(operand);
   }
-  report(diag::wrong_operands, at.loc, blame_.written(kind, at.loc), kinds);
+  auto builder = report(diag::wrong_operands, at.loc, blame_.written(kind, at.loc), kinds);
+  bool is_format = kind == ElementwiseKind::Mod && operands[0].is(DatumKind::String);
+  if (is_format) builder.help(std::string(help_for_string("format")));
   return Datum::poison();
 }
 
@@ -49,7 +51,11 @@ Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc
   if (const auto* application = object.object_as<ModuleApplication>()) {
     return unplaced(*application, name.loc);
   }
-  report(diag::unknown_member, name.loc, describe(object), name.text);
+  auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
+  std::string_view help = object.is(DatumKind::Tuple)    ? help_for_tuple(name.text)
+                          : object.is(DatumKind::String) ? help_for_string(name.text)
+                                                         : std::string_view();
+  if (!help.empty()) builder.help(std::string(help));
   return Datum::poison();
 }
 

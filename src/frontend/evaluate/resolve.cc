@@ -87,9 +87,10 @@ Loc path_loc(std::span<const ast::Identifier> path) {
 /// `@kernel(num_warps=4)`: options of a kernel are those of its schedule.
 void help_schedule(DiagnosticEngine::Builder& builder, const ast::Decorator& decorator,
                    const SourceManager& sources) {
+  static const std::vector<std::string> options = {"warps", "stages"};
   std::string keys;
   for (const ast::Argument& argument : decorator.arguments) {
-    std::string_view here = keyword_here(argument.name.text);
+    std::string_view here = keyword_here(argument.name.text, options);
     std::string value = source_text(sources, argument.value->loc);
     bool is_key = schedule::find_schedule_key(here.empty() ? argument.name.text : here) && !value.empty();
     if (!is_key) {
@@ -253,9 +254,19 @@ void Session::enter(SourceModule& module, const ast::Stmt& stmt) {
     default:
       // A broken layout leaves parts of functions at the top level.
       if (is_docstring(stmt) || module.broken) return;
-      report(diag::misplaced_statement, stmt.loc, statement_name(stmt.kind),
-             "at the top level of a file");
+      report_misplaced(stmt);
   }
+}
+
+/// A statement that stands in no function. The first one stands for all of a script.
+void Session::report_misplaced(const ast::Stmt& stmt) {
+  if (!is_first_use(stmt.loc.file, "statements outside of functions")) return;
+  auto builder = report(diag::misplaced_statement, stmt.loc, statement_name(stmt.kind), "at the top level of a file");
+  const auto* branch = ast::as<ast::If>(&stmt);
+  bool is_main = branch && source_text(sources(), branch->arms[0].condition->loc).starts_with("__name__");
+  builder.help(is_main ? "'tsr run' calls an entry of the bundle, a function with @jit: leave it out"
+                       : "a file runs nothing by itself: write the statements in a function with @jit, which 'tsr run' "
+                         "calls");
 }
 
 void Session::enter_def(SourceModule& module, const ast::Def& def) {

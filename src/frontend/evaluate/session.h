@@ -237,6 +237,7 @@ class Session {
   void load_imports(SourceModule& module);
   void enter_names(SourceModule& module);
   void enter(SourceModule& module, const ast::Stmt& stmt);
+  void report_misplaced(const ast::Stmt& stmt);
   void enter_def(SourceModule& module, const ast::Def& def);
   void warn_of_schedules(const ast::Def& def);
   void enter_params(SourceModule& module, const ast::Param& stmt);

@@ -9,6 +9,7 @@
 #include "frontend/evaluate/placement.h"
 #include "frontend/evaluate/session.h"
 #include "frontend/fixes/foreign.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
 #include "support/diagnostic_rows.h"
@@ -161,7 +162,14 @@ TypePattern TypeReader::read(const ast::Expr& expr) {
   }
   const auto* member = ast::as<ast::Attribute>(&expr);
   std::string_view help = member ? help_for_tile(member->name.text) : std::string_view();
-  evaluator_.report(diag::not_a_type, expr.loc, "an expression")
+  if (help.empty() && member) help = help_for_type(member->name.text);
+  const auto* binary = ast::as<ast::Binary>(&expr);
+  if (binary && binary->op == ast::BinaryOp::BitOr) {
+    bool may_lack = binary->right->kind == ast::NodeKind::None || binary->left->kind == ast::NodeKind::None;
+    help = help_for_type(may_lack ? "Optional" : "Union");
+  }
+  std::string text = member && !help.empty() ? source_text(evaluator_.session().sources(), expr.loc) : std::string();
+  evaluator_.report(diag::not_a_type, expr.loc, text.empty() ? "an expression" : fmt::format("'{}'", text))
       .help(help.empty() ? "a type is written as in Tensor[B, D, f32]" : std::string(help));
   return poison(expr.loc);
 }
@@ -177,7 +185,11 @@ TypePattern TypeReader::read_name(const ast::Name& name) {
     return pattern;
   }
   if (form == names::TypeForm::Tensor || form == names::TypeForm::KTile) {
-    return malformed(name.loc, fmt::format("type '{}' says neither its dims nor its dtype", name.text));
+    evaluator_.report(diag::malformed_type, name.loc,
+                      fmt::format("type '{}' says neither its dims nor its dtype", name.text))
+        .help(fmt::format("write both, {}[B, D, f32]; the parameter of a function that is no entry needs no type",
+                          name.text));
+    return poison(name.loc);
   }
   pattern.kind = PatternKind::Scalar;
   if (std::optional<DType> dtype = dtype_by_name(name.text)) {
@@ -189,7 +201,11 @@ TypePattern TypeReader::read_name(const ast::Name& name) {
     pattern.dtype = value->as_dtype();
     return pattern;
   }
-  if (!value) {
+  std::string_view help = help_for_type(name.text);
+  bool is_foreign = !help.empty() && (!value || value->is(DatumKind::Builtin));
+  if (is_foreign) {
+    evaluator_.report(diag::not_a_type, name.loc, fmt::format("'{}'", name.text)).help(std::string(help));
+  } else if (!value) {
     evaluator_.lookup(name.text, scope_, name.loc);
   } else if (!value->is_poison()) {
     evaluator_.report(diag::not_a_type, name.loc, describe(*value));
@@ -200,7 +216,10 @@ TypePattern TypeReader::read_name(const ast::Name& name) {
 TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
   const auto* name = ast::as<ast::Name>(subscript.object);
   if (!name) {
-    evaluator_.report(diag::not_a_type, subscript.loc, "an expression");
+    auto builder = evaluator_.report(diag::not_a_type, subscript.loc, "an expression");
+    const auto* member = ast::as<ast::Attribute>(subscript.object);
+    std::string_view help = member ? help_for_type(member->name.text) : std::string_view();
+    if (!help.empty()) builder.help(std::string(help));
     return poison(subscript.loc);
   }
   switch (form_of(name->text).value_or(names::TypeForm::Scalar)) {
@@ -225,6 +244,8 @@ TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
   if (dtype_by_name(name->text) && last && last->loc.line == name->loc.line) {
     builder.fix("the dtype is the last part of a type",
                 {{name->loc, "Tensor"}, {last->loc.behind(), fmt::format(", {}", name->text)}});
+  } else if (std::string_view help = help_for_type(name->text); !help.empty()) {
+    builder.help(std::string(help));
   } else if (!builder.suggest(evaluator_.session().sources(), name->loc, name->text, shaped_types())) {
     builder.help("types with dims are Tensor, Param, Tile and KTile");
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "frontend/values/check_numerics.h"
@@ -29,18 +30,29 @@ constexpr std::string_view moved =
 constexpr std::string_view converted = "a conversion is cast({0}, f32)";
 constexpr std::string_view selected = "where(mask, a, b) takes elements of a where the mask holds, and of b elsewhere";
 constexpr std::string_view placed = "values have no place of their own: leave it out";
+constexpr std::string_view transposed =
+    "transpose({0}, 1, 0) names the axes in their new order, all of them; the last two change places by {0}.T";
+constexpr std::string_view any_of = "a mask is counted: sum(cast({0}, i32), axis=1) > 0";
+constexpr std::string_view all_of = "a mask is counted: sum(cast(~{0}, i32), axis=1) == 0";
+constexpr std::string_view rolled = "slices change places: concat(({0}[-1:], {0}[:-1]), axis=0)";
+constexpr std::string_view backward =
+    "nothing is differentiated yet: a backward pass is written out, as a function of its own; adamw of tessera.nn "
+    "takes its gradient";
+constexpr std::string_view counts_data =
+    "its result would have a size that depends on values; where(mask, x, 0.0) keeps the shape";
 constexpr std::string_view parted = "parts are slices, {0}[:, :n] and {0}[:, n:], or split and chunk of tessera.nn";
 
 /// Members of tensors.
 constexpr Row members[] = {
-    {"view", reshaped}, {"flatten", reshaped}, {"ravel", reshaped},
+    {"view", reshaped}, {"reshape", reshaped}, {"flatten", reshaped}, {"ravel", reshaped},
     {"permute", "axes change places by transpose({0}, 0, 2, 1)"},
-    {"swapaxes", "axes change places by transpose({0}, 0, 2, 1)"},
+    {"swapaxes", "axes change places by transpose({0}, 0, 2, 1)"}, {"transpose", transposed},
     {"t", "a matrix is transposed by {0}.T"}, {"mT", "the last two axes change places by {0}.T"},
     {"unsqueeze", "an axis of extent 1 is where None stands: {0}[None, :] has it first, {0}[:, None] second"},
     {"squeeze", "an axis of extent 1 is dropped by its index: {0}[:, 0]"},
     {"to", moved}, {"astype", converted}, {"type", converted}, {"float", converted}, {"half", converted},
     {"bfloat16", converted}, {"double", converted}, {"int", converted}, {"long", converted}, {"bool", converted},
+    {"type_as", converted},
     {"size", "the extents are {0}.shape, that of an axis {0}.shape[0]"},
     {"numel", "extents are {0}.shape; their product is the number"},
     {"ndim", "the number of axes is len({0}.shape)"}, {"dim", "the number of axes is len({0}.shape)"},
@@ -55,8 +67,15 @@ constexpr Row members[] = {
     {"repeat", "extents of 1 are repeated by broadcast_to({0}, shape); copies beside each other by concat"},
     {"unbind", parted},
     {"cuda", placed}, {"cpu", placed}, {"device", placed}, {"detach", placed}, {"contiguous", placed},
-    {"clone", placed},
-    {"numpy", placed}, {"requires_grad", placed}, {"block_until_ready", placed},
+    {"clone", placed}, {"data", "a value is its data: leave it out"}, {"is_cuda", placed}, {"pin_memory", placed},
+    {"numpy", placed}, {"requires_grad", placed}, {"requires_grad_", placed},
+    {"backward", backward}, {"grad", backward}, {"any", any_of}, {"all", all_of}, {"roll", rolled},
+    {"values", "max gives values alone; argmax of tessera.nn gives their indices"},
+    {"indices", "argmax of tessera.nn gives the indices of the greatest elements"},
+    {"norm", "write sqrt(sum({0} * {0}, axis=1))"},
+    {"repeat_interleave", "an axis is added and repeated: broadcast_to({0}[:, None], shape), then reshape"},
+    {"nonzero", counts_data}, {"unique", counts_data}, {"tolist", "'tsr run' prints what an entry returns"},
+    {"__len__", "the extents are {0}.shape"}, {"block_until_ready", placed},
     {"item", "a number that is computed is a tensor of rank 0; 'tsr run' prints it"},
     {"at", "a tensor with a part replaced is a new one, of where(…) or concat(…)"}};
 
@@ -71,13 +90,90 @@ constexpr std::string_view longer =
     "lists are values, and a longer one is a new one: {0} = {0} + [value]; a loop over a symbolic size fills a tensor: "
     "{0} = where((arange(S, i64) == i)[:, None], value, {0}), of {0} = zeros((S, D), f32) before it";
 
+/// Members of tuples, which functions with several results return.
+constexpr Row of_tuples[] = {
+    {"values", "several results are a tuple, and the values are its first: topk(x, 3)[0]"},
+    {"indices", "several results are a tuple, and the indices are its second: topk(x, 3)[1]"}};
+
+constexpr Row of_strings[] = {
+    {"format", "a text holds no values; they stand beside it: print(\"x\", x)"}};
+
 constexpr std::string_view counted = "the number of elements is len({0})";
 
 constexpr Row of_lists[] = {
     {"append", longer}, {"extend", longer}, {"insert", longer}, {"size", counted}, {"shape", counted}};
 
+constexpr std::string_view layer =
+    "layers are written out: a module declares its params, w: Param[I, O, f32] = normal(0.02), and a function "
+    "computes with them, x @ self.w; docs/migration/pytorch.md has a module Linear";
+constexpr std::string_view normalised = "a norm is a function: layernorm(x, self.scale, self.bias) of tessera.nn";
+constexpr std::string_view applied = "activations are functions, which need no instance: relu(x)";
+constexpr std::string_view lost =
+    "a loss is a function: cross_entropy_mean(logits, targets) or mse(x, y) of tessera.nn";
+constexpr std::string_view convolved =
+    "a convolution is a function of images and a param: conv2d(x, self.w, padding=1) of tessera.nn; images are "
+    "[batch, height, width, channels]";
+constexpr std::string_view pooled = "a pool is a function: max_pool2d(x, 2) or avg_pool2d(x, 2) of tessera.nn";
+constexpr std::string_view listed =
+    "a list of modules is a field: blocks: [Block(D)] * L, and 'for block in self.blocks'";
+constexpr std::string_view stepped =
+    "a function computes the new weights: adamw(w, state, gradient, rate) of tessera.nn; gradients are written out";
+constexpr std::string_view loaded = "files are given where the bundle is run: tsr run --params w.safetensors";
+constexpr std::string_view untyped =
+    "types are checked while compiling: leave it out; x.dtype, x.shape and is_tuple(x) can be asked in an 'if'";
+constexpr std::string_view listing = "a list is written [f(v) for v in values]";
+constexpr std::string_view generated =
+    "random numbers are uniform(0.0, 1.0, shape=(B, D), dtype=f32), and the function says '!{rng}'; compared with a "
+    "number they are a mask, and multiplied and cast to an integer dtype integers";
+
 /// Names that stand alone.
 constexpr Row names[] = {
+    {"grad", backward}, {"value_and_grad", backward}, {"vjp", backward}, {"jvp", backward}, {"autograd", backward},
+    {"backward", backward}, {"jacobian", backward}, {"custom_vjp", backward}, {"stop_gradient", "leave it out"},
+    {"vmap", "functions take tensors with more axes: declare the axis, x: Tensor[B, D, f32]"},
+    {"pmap", "functions take tensors with more axes: declare the axis, x: Tensor[B, D, f32]"},
+    {"checkpoint", "nothing is kept for a backward pass: leave it out"},
+    {"eye", "rows of an identity are one_hot(arange(4, i64), 4) of tessera.nn"},
+    {"identity", "rows of an identity are one_hot(arange(4, i64), 4) of tessera.nn"},
+    {"diag", "a diagonal is x * one_hot(arange(4, i64), 4) of tessera.nn"},
+    {"any", "a mask is counted: sum(cast(mask, i32), axis=1) > 0; conditions are joined by 'or'"},
+    {"all", "a mask is counted: sum(cast(~mask, i32), axis=1) == 0; conditions are joined by 'and'"},
+    {"isnan", "write x != x"}, {"isinf", "write abs(x) == INF"}, {"isfinite", "write abs(x) < INF"},
+    {"norm", "write sqrt(sum(x * x, axis=1))"}, {"normalize", "write x * rsqrt(sum(x * x, axis=1, keepdims=True))"},
+    {"outer", "write v[:, None] * u"}, {"square", "write x * x"}, {"amax", "write max(x, axis=1)"},
+    {"amin", "write min(x, axis=1)"}, {"average", "write mean(x, axis=1)"},
+    {"mse_loss", "write mse(x, y), of tessera.nn"}, {"roll", "slices change places: concat((x[-1:], x[:-1]), axis=0)"},
+    {"repeat", "an axis is added and repeated: broadcast_to(x[:, None], (4, 2, 6)), then reshape to (8, 6)"},
+    {"meshgrid", "an axis is added to each: x[:, None] and y[None, :] broadcast in operators"},
+    {"unique", counts_data}, {"nonzero", counts_data}, {"argwhere", counts_data}, {"masked_select", counts_data},
+    {"histogram", "ones are added at indices: scatter_add of tessera.nn"},
+    {"bincount", "ones are added at indices: scatter_add of tessera.nn"},
+    {"bernoulli", generated}, {"randint", generated}, {"PRNGKey", "the seed is given where the program is run"},
+    {"map", listing}, {"filter", "a list is written [v for v in values if f(v)]"}, {"list", listing},
+    {"tuple", "a tuple is written (a, b)"}, {"set", "a list or a tuple takes its place"},
+    {"sorted", "values that are known while compiling are written in order; a tensor is sorted by sort of tessera.nn"},
+    {"reversed", "a list backwards is values[::-1]"}, {"str", "texts are written out, and hold no values"},
+    {"isinstance", untyped}, {"type", untyped}, {"getattr", untyped}, {"hasattr", untyped}, {"callable", untyped},
+    {"open", loaded}, {"load", loaded}, {"save", "tsr run --output y=y.npy writes what an entry returns"},
+    {"__name__", "the command 'tsr run' calls entries: leave it out"},
+    {"is_available", "the device is chosen where the bundle is run: tsr run --device cuda:0"},
+    {"device_count", "the device is chosen where the bundle is run: tsr run --device cuda:0"},
+    {"synchronize", "calls wait for what they need: leave it out"},
+    {"Linear", layer}, {"Dense", layer}, {"Embedding", "an embedding is embedding(ids, self.table), of a param "
+     "table: Param[V, D, f32] = normal(0.02)"},
+    {"LayerNorm", normalised}, {"RMSNorm", normalised}, {"BatchNorm1d", normalised}, {"BatchNorm2d", normalised},
+    {"GroupNorm", normalised}, {"Conv1d", convolved}, {"Conv2d", convolved}, {"Conv3d", convolved},
+    {"Conv", convolved}, {"MaxPool2d", pooled}, {"AvgPool2d", pooled}, {"AdaptiveAvgPool2d", pooled},
+    {"ReLU", applied}, {"GELU", applied}, {"SiLU", applied}, {"Sigmoid", applied}, {"Tanh", applied},
+    {"Softmax", applied}, {"Dropout", "dropout is a function: dropout(x, 0.1) of tessera.nn"},
+    {"Flatten", "another shape is reshape(x, (B, -1))"},
+    {"MultiheadAttention", "attention of several heads is flash_attention(q, k, v, causal=True); split_heads and "
+     "merge_heads are of tessera.nn"},
+    {"LSTM", "a loop carries its state: for i in range(S): h = step(h, x[:, i]), of h = zeros((B, D), f32) before it"},
+    {"GRU", "a loop carries its state: for i in range(S): h = step(h, x[:, i]), of h = zeros((B, D), f32) before it"},
+    {"CrossEntropyLoss", lost}, {"MSELoss", lost}, {"NLLLoss", lost}, {"BCELoss", lost}, {"ModuleList", listed},
+    {"Adam", stepped}, {"AdamW", stepped}, {"SGD", stepped}, {"DataLoader", "each call is given its batch"},
+    {"jit", "an entry is marked above its definition: @jit"},
     {"break", "a loop ends with its range or its condition; where(condition, a, b) keeps a value as it is"},
     {"continue", "put the rest of the iteration into an 'if', or keep a value with where(condition, a, b)"},
     {"cat", "tensors are put beside each other by concat((x, y), axis=1)"},
@@ -121,20 +217,27 @@ constexpr Row names[] = {
     {"empty_like", "memory always has values: zeros(x.shape, f32)"},
     {"manual_seed", "the seed is given to the program's run, not in its source"},
     {"Parameter", "a field of a module is a param: w: Param[I, O, f32] = normal(0.02)"},
-    {"__syncthreads", "the compiler places barriers"},
-    {"threadIdx", "a kernel works on tiles, not on threads; t.i and t.j are this program's indices, of "
-                  "t = tile.context(…)"},
-    {"blockIdx", "t.i, t.j are this program's indices, of t = tile.context(…)"},
-    {"blockDim", "extents of tiles are t.m, t.n of t = tile.context(…)"},
-    {"gridDim", "how many programs there are follows from the axes of tile.context(…)"},
-    {"atomicAdd", "tile.atomic_add(value, y, index)"},
-    {"printf", "print(\"text\", value) in a kernel, under --debug"},
     {"linear", "a linear layer is x @ w.T + b, of weights [out, in]"},
     {"rearrange", "reshape(x, (B, S, 12, 64)), then transpose(x, 0, 2, 1, 3)"},
     {"linspace", "cast(arange(n, i32), f32) * step"},
     {"fmax", "maximum(x, y)"}, {"fmaxf", "maximum(x, y)"}, {"fmin", "minimum(x, y)"}, {"fminf", "minimum(x, y)"},
     {"Config", "the choices of a tuned kernel are lists: "
                "@kernel.autotune(space=Schedule(BM=[64, 128], warps=[4, 8]))"}};
+
+/// Names of CUDA C++.
+constexpr Row of_cuda[] = {
+    {"__syncthreads", "the compiler places barriers"}, {"__syncwarp", "the compiler places barriers"},
+    {"warpSize", "a kernel works on tiles, not on threads"},
+    {"__shfl_sync", "sums and maxima of a tile are tile.sum(v, axis=1) and tile.max(v, axis=1)"},
+    {"__shfl_down_sync", "sums and maxima of a tile are tile.sum(v, axis=1) and tile.max(v, axis=1)"},
+    {"__shfl_xor_sync", "sums and maxima of a tile are tile.sum(v, axis=1) and tile.max(v, axis=1)"},
+    {"threadIdx", "a kernel works on tiles, not on threads; t.i and t.j are this program's indices, of "
+                  "t = tile.context(…)"},
+    {"blockIdx", "t.i, t.j are this program's indices, of t = tile.context(…)"},
+    {"blockDim", "extents of tiles are t.m, t.n of t = tile.context(…)"},
+    {"gridDim", "how many programs there are follows from the axes of tile.context(…)"},
+    {"atomicAdd", "tile.atomic_add(value, y, index)"},
+    {"printf", "print(\"text\", value) in a kernel, under --debug"}};
 
 constexpr Row of_tile[] = {
     {"program_id", "t.i, t.j and t.h are this program's indices, of t = tile.context(…)"},
@@ -164,21 +267,87 @@ constexpr std::pair<std::string_view, std::string_view> dtypes[] = {
     {"int64", "i64"},    {"long", "i64"},    {"short", "i16"},     {"char", "i8"},       {"uint8", "u8"},
     {"byte", "u8"},      {"uint16", "u16"},  {"uint32", "u32"},    {"uint64", "u64"},    {"int1", "bool"},
     {"bool_", "bool"},   {"tf32", "f32"},    {"boolean", "bool"},  {"float8_e4m3fn", "f8e4m3"},
-    {"float8_e5m2", "f8e5m2"}};
+    {"float8_e5m2", "f8e5m2"}, {"float8_e4m3", "f8e4m3"}, {"fp8", "f8e4m3"}};
+
+constexpr std::string_view complex_pair =
+    "there are no complex numbers: an axis of extent 2 has the real and the imaginary parts";
+constexpr std::string_view quantised = "numbers of 8 bits are i8 and u8: quantize of tessera.nn gives them, and scales";
+
+/// Dtypes that are not there.
+constexpr Row absent_dtypes[] = {
+    {"complex", complex_pair}, {"complex32", complex_pair}, {"complex64", complex_pair}, {"complex128", complex_pair},
+    {"cfloat", complex_pair}, {"cdouble", complex_pair}, {"qint8", quantised}, {"quint8", quantised},
+    {"qint32", quantised}, {"object", "elements are numbers"}, {"float128", "the widest dtype is f64"},
+    {"longdouble", "the widest dtype is f64"}};
+
+/// Numbers that packages have.
+constexpr std::pair<std::string_view, std::string_view> constants[] = {
+    {"pi", "3.141592653589793"}, {"e", "2.718281828459045"}, {"inf", "INF"},
+    {"infty", "INF"},            {"nan", "NAN"},             {"newaxis", "None"}};
+
+constexpr std::string_view optional =
+    "a parameter that a call may leave out has a default and no type: def f(x, bias=None)";
+constexpr std::string_view several = "the parameter of a function takes any value where it has no type: leave it out";
+constexpr std::string_view sequence =
+    "a list or a tuple is known while compiling, and needs no type: leave it out; of tensors it is "
+    "(Tensor[B, f32], Tensor[B, f32])";
+constexpr std::string_view array = "a tensor has its dims and its dtype in brackets: Tensor[B, D, f32]";
+
+/// Types of Python and of its packages.
+constexpr Row types[] = {
+    {"Optional", optional}, {"Union", several}, {"Any", several}, {"object", several}, {"TypeVar", several},
+    {"Literal", "choices are checked by a clause: where mode in (\"sum\", \"mean\")"},
+    {"List", sequence}, {"list", sequence}, {"tuple", sequence}, {"Sequence", sequence}, {"Iterable", sequence},
+    {"Dict", several}, {"dict", several}, {"Mapping", several}, {"set", several}, {"Set", several},
+    {"Callable", "the type of a function is fn"}, {"Module", several}, {"Array", array}, {"ndarray", array},
+    {"NDArray", array}, {"ArrayLike", array}, {"Tensor", array}, {"FloatTensor", array}, {"LongTensor", array},
+    {"Float", array}, {"Int", array}, {"Bool", array}, {"Shaped", array}, {"Float32", array}, {"Size", sequence},
+    {"dtype", "the type of a dtype is dtype"}, {"string", "the type of a text is str"}};
+
+constexpr std::string_view of_channels =
+    "images are [batch, height, width, channels]; those of PyTorch, with channels first, are taken by conv2d_nchw, "
+    "max_pool2d_nchw and avg_pool2d_nchw of tessera.nn";
+
+/// Functions that PyTorch and others have under a name that means something else here.
+constexpr Row differing[] = {
+    {"conv2d", of_channels}, {"max_pool2d", of_channels}, {"avg_pool2d", of_channels},
+    {"cross_entropy", "the mean of the losses is cross_entropy_mean(logits, targets) of tessera.nn; cross_entropy has "
+                      "a loss for each row"},
+    {"transpose", "transpose(x, 1, 0) names the axes in their new order, all of them; the last two change places by "
+                  "x.T"},
+    {"device", "values have no place of their own: leave it out"},
+    {"load", loaded}};
 
 constexpr std::string_view triton_names[] = {"tl", "triton"};
-constexpr std::string_view array_names[] = {"np", "numpy", "jnp", "jax", "lax"};
-constexpr std::string_view torch_names[] = {"torch", "nn", "F"};
-constexpr std::string_view other_names[] = {"math", "tf"};
+constexpr std::string_view array_names[] = {"np", "numpy", "jnp", "jax", "lax", "cp", "cupy", "nnx"};
+constexpr std::string_view torch_names[] = {"torch", "nn", "F", "optim"};
+constexpr std::string_view other_names[] = {"math", "tf", "keras"};
+
+/// Keyword arguments, and what they are called here where a function has such a parameter.
+constexpr std::pair<std::string_view, std::string_view> keywords[] = {
+    {"dim", "axis"},         {"dims", "axis"},        {"axes", "axis"},           {"keepdim", "keepdims"},
+    {"keep_dims", "keepdims"}, {"is_causal", "causal"}, {"dropout_p", "dropout"}, {"num_warps", "warps"},
+    {"num_stages", "stages"}, {"other", "fill"},      {"size", "shape"},          {"k", "count"},
+    {"kernel_size", "size"}, {"window", "size"},      {"pool_size", "size"},      {"stride", "strides"},
+    {"strides", "stride"},   {"min", "low"},          {"max", "high"},            {"a_min", "low"},
+    {"a_max", "high"},       {"negative_slope", "slope"}, {"num_groups", "groups"}, {"weight", "scale"},
+    {"gamma", "scale"},      {"beta", "bias"},        {"epsilon", "eps"},         {"lr", "rate"},
+    {"num_classes", "size"}, {"chunks", "count"},     {"ignore_index", "ignore"}, {"label_smoothing", "smoothing"}};
 
 template <size_t N>
 bool has(const std::string_view (&names)[N], std::string_view name) {
   return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
-constexpr std::string_view packages[] = {"torch",      "numpy", "jax",  "triton", "tensorflow", "flax",
-                                         "math",       "typing", "functools", "einops", "torchvision", "os",
-                                         "dataclasses", "cupy"};
+constexpr std::string_view packages[] = {
+    "torch", "numpy", "jax", "jaxlib", "triton", "tensorflow", "flax", "keras", "haiku", "equinox", "optax", "cupy",
+    "mlx", "tinygrad", "paddle", "numba", "taichi", "warp", "cutlass", "tilelang", "helion", "thunder", "scipy",
+    "pandas", "sklearn", "matplotlib", "einops", "torchvision", "torchaudio", "transformers", "lightning",
+    "pytorch_lightning", "torch_geometric", "safetensors", "jaxtyping", "tqdm", "PIL", "pytest",
+    // of Python itself
+    "__future__", "abc", "argparse", "collections", "contextlib", "copy", "ctypes", "dataclasses", "enum", "functools",
+    "inspect", "itertools", "json", "logging", "math", "operator", "os", "pathlib", "pickle", "random", "re", "sys",
+    "time", "typing", "typing_extensions", "warnings"};
 
 std::string about(std::string_view help, std::string_view x) {
   return help.empty() ? std::string() : fmt::format(fmt::runtime(help), x);
@@ -197,11 +366,56 @@ std::string help_for_member(std::string_view name, std::string_view x) {
   return about(find(members, name), x);
 }
 
+std::string_view help_for_tuple(std::string_view name) { return find(of_tuples, name); }
+
+std::string_view help_for_string(std::string_view name) { return find(of_strings, name); }
+
 std::string help_for_list(std::string_view name, std::string_view parts) { return about(find(of_lists, name), parts); }
 
 std::string_view help_for_name(std::string_view name) {
   if (is_package(name)) return "functions such as sum, exp and softmax stand here without a prefix";
-  return find(names, name);
+  std::string_view help = find(names, name);
+  return help.empty() ? find(of_cuda, name) : help;
+}
+
+bool is_of_cuda(std::string_view name) { return !find(of_cuda, name).empty(); }
+
+std::string_view help_for_dtype(std::string_view foreign) {
+  return find(absent_dtypes, foreign.substr(foreign.rfind('.') + 1));
+}
+
+std::string_view help_for_type(std::string_view foreign) {
+  return find(types, foreign.substr(foreign.rfind('.') + 1));
+}
+
+std::string_view constant_here(std::string_view foreign) {
+  for (const auto& [name, ours] : constants) {
+    if (name == foreign) return ours;
+  }
+  return {};
+}
+
+std::string_view help_for_differing(std::string_view name) { return find(differing, name); }
+
+std::string_view help_for_clause(std::string_view clause) {
+  constexpr Row rows[] = {
+      {"is_tuple(sizes)", "the parts have the extents of a tuple: split(x, (2, 4), axis=1); chunk(x, 3, axis=1) gives "
+                          "3 equal ones"},
+      {"are_widths(widths, len(x.shape))", "each axis has a pair of widths: pad(x, ((0, 0), (1, 2)))"}};
+  return find(rows, clause);
+}
+
+std::string_view help_for_rows() {
+  return "rows of a tensor x are x[i], in a loop: for i in range(x.shape[0])";
+}
+
+std::string_view help_for_text(std::string_view parameter, std::string_view text) {
+  constexpr std::string_view valid = "without padding, an image keeps what a window sees: leave it out";
+  constexpr std::string_view same =
+      "the extents stay the same with half of an odd window: padding=(K // 2, K // 2) of a window [K, K]";
+  bool is_padding = parameter == "padding";
+  if (is_padding && (text == "same" || text == "SAME")) return same;
+  return is_padding && (text == "valid" || text == "VALID") ? valid : std::string_view();
 }
 
 bool is_package(std::string_view name) {
@@ -246,15 +460,11 @@ std::string help_for_tile_member(std::string_view name, std::string_view x) {
 
 std::string_view help_for_tile(std::string_view name) { return find(of_tile, name); }
 
-std::string_view keyword_here(std::string_view keyword) {
-  if (keyword == "dim" || keyword == "dims" || keyword == "axes") return "axis";
-  if (keyword == "keepdim" || keyword == "keep_dims") return "keepdims";
-  if (keyword == "is_causal") return "causal";
-  if (keyword == "dropout_p") return "dropout";
-  if (keyword == "num_warps") return "warps";
-  if (keyword == "num_stages") return "stages";
-  if (keyword == "other") return "fill";
-  if (keyword == "size") return "shape";
+std::string_view keyword_here(std::string_view keyword, std::span<const std::string> parameters) {
+  auto has_parameter = [&](std::string_view name) { return std::ranges::find(parameters, name) != parameters.end(); };
+  for (const auto& [foreign, ours] : keywords) {
+    if (foreign == keyword && has_parameter(ours)) return ours;
+  }
   return {};
 }
 
@@ -269,12 +479,27 @@ std::string help_for_import(std::string_view dotted) {
 }
 
 std::string_view help_for_decorator(std::string_view dotted) {
-  if (dotted.starts_with("triton.")) {
+  if (dotted.starts_with("triton.") || dotted == "cuda.jit") {
     return "a kernel is marked by '@kernel', and reads and stores tiles; docs/kernels.md";
   }
-  std::string_view last = dotted.substr(dotted.rfind('.') + 1);
-  bool is_entry = last == "jit" || last == "script" || last == "compile" || last == "function";
-  return is_entry ? "a function that is compiled for itself is marked by '@jit'" : std::string_view();
+  constexpr std::string_view entry = "a function that is compiled for itself is marked by '@jit'";
+  constexpr std::string_view left_out = "nothing is computed twice or recorded: leave it out";
+  constexpr std::string_view method = "each function of a module is given its instance, 'self'; one that needs none "
+                                      "stands in the file";
+  constexpr std::string_view of_values =
+      "values that belong together are constants, const WIDTH = 64, or the parameters of a module: "
+      "module Model(width: dim)";
+  constexpr Row rows[] = {
+      {"jit", entry}, {"njit", entry}, {"filter_jit", entry}, {"script", entry}, {"compile", entry},
+      {"function", entry}, {"partial", entry}, {"lru_cache", left_out}, {"cache", left_out}, {"no_grad", left_out},
+      {"inference_mode", left_out}, {"wraps", left_out}, {"override", left_out}, {"contextmanager", left_out},
+      {"torch_checkpoint", left_out}, {"compact", "fields and params are declared in the module: w: Param[I, O, f32]"},
+      {"property", "leave it out: what is computed is called, self.extent()"}, {"cached_property", method},
+      {"staticmethod", method}, {"classmethod", method}, {"abstractmethod", method},
+      {"overload", "one function takes arguments of all types: its parameters have none"},
+      {"dataclass", of_values}, {"struct", of_values}, {"custom_vjp", backward}, {"custom_jvp", backward},
+      {"autotune", "the choices of a tuned kernel are lists: @kernel.autotune(space=Schedule(BM=[64, 128]))"}};
+  return find(rows, dotted.substr(dotted.rfind('.') + 1));
 }
 
 }  // namespace tessera::frontend

@@ -1,6 +1,7 @@
 #pragma once
 // The names that other languages and tensor libraries use for functions of this one.
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -10,8 +11,27 @@ namespace tessera::frontend {
 std::string help_for_member(std::string_view name, std::string_view x);
 /// The same of methods of lists; `parts` is the list.
 std::string help_for_list(std::string_view name, std::string_view parts);
+/// The same of tuples and of texts.
+std::string_view help_for_tuple(std::string_view name);
+std::string_view help_for_string(std::string_view name);
 /// The same of a name that stands alone; empty for an unknown one.
 std::string_view help_for_name(std::string_view name);
+/// Whether a name is one of CUDA C++.
+bool is_of_cuda(std::string_view name);
+/// Of a function that has another meaning in packages than the one of that name here; empty for any other.
+std::string_view help_for_differing(std::string_view name);
+/// The value of a constant of packages: "INF" for "inf"; empty for an unknown name.
+std::string_view constant_here(std::string_view foreign);
+/// Of a dtype that is not there: "complex64"; empty for any other name.
+std::string_view help_for_dtype(std::string_view foreign);
+/// Of a type of Python or of its packages: "Optional", "np.ndarray".
+std::string_view help_for_type(std::string_view foreign);
+/// Of a clause of a function of the library that does not hold, where functions of that name elsewhere ask for less.
+std::string_view help_for_clause(std::string_view clause);
+/// How a loop takes the rows of a tensor.
+std::string_view help_for_rows();
+/// Of a text that an argument is elsewhere: padding="same".
+std::string_view help_for_text(std::string_view parameter, std::string_view text);
 /// Whether a name is what packages of other languages are imported as: `np`, `torch`, `F`, `tl`.
 bool is_package(std::string_view name);
 /// The page for those who come from that package.
@@ -24,8 +44,8 @@ std::string_view help_for_keyword(std::string_view callee, std::string_view keyw
 std::string help_for_tile_member(std::string_view name, std::string_view x);
 /// Of a member of `tile`.
 std::string_view help_for_tile(std::string_view name);
-/// The keyword argument that means the same here; empty when there is none.
-std::string_view keyword_here(std::string_view keyword);
+/// The one of the parameters that means what a keyword argument means elsewhere; empty when there is none.
+std::string_view keyword_here(std::string_view keyword, std::span<const std::string> parameters);
 /// Of a module that an import names; empty when it is no package of Python.
 std::string help_for_import(std::string_view dotted);
 /// Of a decorator by its dotted name.

@@ -2,6 +2,7 @@
 #include "frontend/syntax/brackets.h"
 #include "support/diagnostic_rows.h"
 
+#include <algorithm>
 #include <map>
 
 namespace tessera {
@@ -49,6 +50,7 @@ class Promoter {
   void step(size_t i);
   void statement_start(size_t i);
   bool has_base(size_t bracket) const;
+  bool holds_values(size_t i) const;
   bool refuse_try(size_t i);
   void foreign_start(size_t i);
   void mend_keyword(size_t i);
@@ -67,6 +69,26 @@ class Promoter {
 bool Promoter::has_base(size_t bracket) const {
   return kind(bracket + 1) == TokenKind::Name && kind(bracket + 2) == TokenKind::Dot &&
          kind(bracket + 3) == TokenKind::Name;
+}
+
+/// Whether a class is one of values, by its decorator or its base: `@dataclass`, `(NamedTuple)`.
+bool Promoter::holds_values(size_t i) const {
+  constexpr std::string_view words[] = {"dataclass", "NamedTuple", "TypedDict", "Enum", "IntEnum", "StrEnum",
+                                        "BaseModel"};
+  auto is_one = [&](size_t at) {
+    return kind(at) == TokenKind::Name && std::ranges::find(words, buffer_.text(tokens_[at])) != std::end(words);
+  };
+  if (kind(i + 2) == TokenKind::Lparen && is_one(i + 3)) return true;
+  // The decorators stand on lines of their own before it.
+  for (size_t end = i; end > 0 && kind(end - 1) == TokenKind::Newline;) {
+    size_t begin = end - 1;
+    while (begin > 0 && kind(begin - 1) != TokenKind::Newline) --begin;
+    if (kind(begin) != TokenKind::At) return false;
+    bool is_dotted = kind(begin + 2) == TokenKind::Dot;
+    if (is_one(begin + 1) || (is_dotted && is_one(begin + 3))) return true;
+    end = begin;
+  }
+  return false;
 }
 
 /// `try:` and what belongs to it; the first one is reported.
@@ -88,6 +110,18 @@ bool Promoter::refuse_try(size_t i) {
 /// A definition or declaration as other languages begin it.
 void Promoter::foreign_start(size_t i) {
   if (refuse_try(i)) return;
+  bool is_async = diagnostics_ && kind(i) == TokenKind::Name && kind(i + 1) == TokenKind::Def &&
+                  buffer_.text(tokens_[i]) == "async";
+  if (is_async) {
+    Loc word = buffer_.loc(tokens_[i]), def = buffer_.loc(tokens_[i + 1]);
+    Loc gone = word;
+    if (def.line == word.line) gone.length = def.column - word.column;
+    diagnostics_->report(diag::unexpected_at_start, word, buffer_.describe(tokens_[i]))
+        .fix("calls wait for what they need: leave it out", gone, "");
+    tokens_[i].kind = TokenKind::Def;  // which begins the line, for its indentation
+    tokens_.erase(tokens_.begin() + ptrdiff_t(i) + 1);
+    return;
+  }
   if (!diagnostics_ || kind(i) != TokenKind::Name || kind(i + 1) != TokenKind::Name) return;
   TokenKind third = kind(i + 2);
   std::string_view word = buffer_.text(tokens_[i]), ours = keyword_for(word);
@@ -98,6 +132,14 @@ void Promoter::foreign_start(size_t i) {
         .help("a module has no base; in brackets are its parameters: module Linear(I: dim, O: dim):");
     tokens_[i].kind = TokenKind::Module;
     tokens_[i + 2].kind = TokenKind::Error;
+    return;
+  }
+  if (is_module && holds_values(i)) {
+    diagnostics_->report(diag::unexpected_at_start, loc, buffer_.describe(tokens_[i]))
+        .help("values that belong together are constants of the file, const WIDTH = 64, a dict, "
+              "config = {\"width\": 64}, or the parameters of a module: module Model(width: dim)");
+    tokens_[i].kind = TokenKind::Module;
+    if (third == TokenKind::Lparen) tokens_[i + 2].kind = TokenKind::Error;
     return;
   }
   if (!ours.empty() && (third == TokenKind::Lparen || (is_module && third == TokenKind::Colon))) {
@@ -300,11 +342,12 @@ std::string_view help_for_statement(std::string_view word) {
       "a loop ends with its range or its condition; where(condition, a, b) keeps a value";
   constexpr std::string_view whole = "nothing fails in the middle of a program; conditions on sizes are stated in the "
                                      "signature: where S % 64 == 0";
+  constexpr std::string_view waits = "calls wait for what they need: leave it out";
   constexpr std::string_view once = "a function returns all of its values at once: return (a, b)";
   constexpr std::pair<std::string_view, std::string_view> absent[] = {
       {"assert", "conditions on sizes are stated in the signature: where S % 64 == 0; for those on values, "
                  "where(condition, x, 0.0) chooses elements"},
-      {"raise", whole}, {"except", whole}, {"try", whole}, {"yield", once}, {"await", once}, {"async", once},
+      {"raise", whole}, {"except", whole}, {"try", whole}, {"yield", once}, {"await", waits}, {"async", waits},
       {"del", "values need no end: leave it out"},
       {"global", "a function reads the names of its file, which keep their values: take what changes as a parameter, "
                  "and return the new value"},

@@ -6,6 +6,7 @@
 // end with it.
 
 #include "frontend/binding/names.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
@@ -213,7 +214,8 @@ void GraphBuilder::yield(const std::vector<Value*>& values, Loc loc) {
 bool GraphBuilder::fill_body(const Carried& carried, ast::StmtList body, Block* block, Scope& inner, Scope& outer,
                              Loc loc) {
   if (Loc place = return_in(body); place.known()) {
-    report(diag::return_in_loop, place);
+    report(diag::return_in_loop, place)
+        .help("a loop carries values: y = where(condition, x[i], y) keeps one, and 'return y' stands behind the loop");
     return false;
   }
   builder_.set_end(block);
@@ -302,7 +304,7 @@ std::optional<Flow> GraphBuilder::for_each(const Datum& iterable, const ast::For
   if (!iterable.is_ir()) return std::nullopt;
   report(diag::wrong_kind, loop.iterable->loc, "the iterable of 'for'", describe(iterable),
          "a tuple, a list or a range")
-      .help("rows of a tensor x are x[i] for i in range(x.shape[0])");
+      .help(std::string(help_for_rows()));
   return evaluator_.skip(loop.body, scope);
 }
 

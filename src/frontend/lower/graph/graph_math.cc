@@ -208,8 +208,11 @@ Datum GraphBuilder::embedding(const BoundArguments& arguments) {
       expect_tensor(arguments[1], arguments.locs[1], "the argument 'table' of 'embedding'");
   if (!ids || !table) return Datum::poison();
   if (!is_integer(ids->storage)) {
-    report(diag::dtype_mismatch, arguments.locs[0], subject(*ids, "the argument 'ids'"),
-           to_string(ids->storage), "an integer dtype");
+    auto builder = report(diag::dtype_mismatch, arguments.locs[0], subject(*ids, "the argument 'ids'"),
+                          to_string(ids->storage), "an integer dtype");
+    if (is_integer(table->storage)) {
+      blame().help_exchange(builder, "indices stand before the table", arguments.locs[0], arguments.locs[1]);
+    }
     return Datum::poison();
   }
   if (table->value->type()->rank() != 2) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "frontend/fixes/operand_text.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
@@ -64,6 +65,14 @@ const DeclaredSymbol* GraphBuilder::open_dtype(const Signature& signature) {
 
 void GraphBuilder::report_open(const Function& function, const DeclaredSymbol& symbol) {
   auto builder = report(diag::generic_entry, symbol.loc, function.name, symbol.name);
+  if (std::string_view help = help_for_dtype(symbol.name); !help.empty()) {
+    builder.help(std::string(help));
+    return;
+  }
+  if (std::string_view ours = dtype_here(symbol.name); !ours.empty()) {
+    builder.fix(fmt::format("the dtype is '{}' here", ours), symbol.loc, std::string(ours));
+    return;
+  }
   std::vector<std::string> names;
   for (std::string_view name : dtype_names()) names.emplace_back(name);
   bool is_near = builder.suggest(session().sources(), symbol.loc, symbol.name, names);

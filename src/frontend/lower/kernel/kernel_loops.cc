@@ -158,7 +158,10 @@ std::optional<Flow> KernelBuilder::for_each(const Datum& iterable, const ast::Fo
   }
   ops_.builder().set_end(body);
   Value* around = std::exchange(cache_index_, range->of_cache ? index : cache_index_);
-  if (evaluator_.execute(loop.body, *inner) == Flow::Return) report(diag::return_in_loop, loop.loc);
+  if (evaluator_.execute(loop.body, *inner) == Flow::Return) {
+    report(diag::return_in_loop, loop.loc)
+        .help("a loop carries tiles: s = s + v, of s = tile.zeros((t.m,), f32) before it; return them behind the loop");
+  }
   cache_index_ = around;
   close_loop(pipeline, names, constants, *inner, scope, loop.loc);
   ops_.builder().set_end(outside);

@@ -124,8 +124,12 @@ std::optional<Datum> KernelBuilder::call_object(const Datum& callee, std::vector
 }
 
 std::optional<Datum> KernelBuilder::call_function(const Function& function, std::vector<CallArgument>&, Loc loc) {
-  if (function.kind == FunctionKind::Kernel)
-    return evaluator_.unsupported(loc, "a call of a kernel in a kernel");
+  if (function.kind == FunctionKind::Kernel) {
+    report(diag::unsupported_construct, loc, "a call of a kernel in a kernel")
+        .help("what kernels share is a plain function of tiles, def g(v): return v * 2.0; an entry calls one kernel "
+              "after the other");
+    return Datum::poison();
+  }
   return std::nullopt;
 }
 

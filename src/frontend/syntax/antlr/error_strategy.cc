@@ -153,7 +153,7 @@ DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const SyntaxError& er
   bool is_prefix = error.kind == TokenKind::String && error.before == TokenKind::Name &&
                    buffer_.loc(*error.last).behind() == error.loc.before();
   if (is_prefix) {
-    message.help("a string has no prefix, and holds no expressions");
+    message.help("a string has no prefix, and holds no expressions; values stand beside it: print(\"x\", x)");
     return message;
   }
   if (error.kind == TokenKind::Def || error.kind == TokenKind::Module) {
@@ -168,6 +168,27 @@ DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const SyntaxError& er
 DiagnosticEngine::Builder ErrorStrategy::report_keyword(const SyntaxError& error) {
   taken_for_names_.insert(error.kind);
   return diagnostics_.report(diag::keyword_as_name, error.loc, error.found);
+}
+
+/// What stands elsewhere where an operand lacks here.
+void ErrorStrategy::help_operand(DiagnosticEngine::Builder& message, const SyntaxError& error) const {
+  if (error.kind == TokenKind::Newline && is_increment(error)) message.help("a number grows by 'i += 1'");
+  bool opens_list = error.before == TokenKind::Comma || is_opening(error.before);
+  bool is_starred = error.kind == TokenKind::Star || error.kind == TokenKind::Power;
+  ssize_t open = 0;
+  bool is_lambda = false;
+  for (const Token* at = error.last; at != nullptr && !ends_line(at->kind); --at) {
+    open += is_opening(at->kind) ? 1 : is_closing(at->kind) ? -1 : 0;
+    is_lambda = is_lambda || (at->kind == TokenKind::Lambda && open == 0);
+    if (at == buffer_.tokens.data()) break;
+  }
+  if (error.kind == TokenKind::Newline && error.before == TokenKind::Colon && is_lambda) {
+    message.help("a lambda is one expression; several statements are a function: def g(v):");
+  } else if (opens_list && is_starred && open <= 0) {
+    message.help("each value has a name: a, b, c = values");
+  } else if (opens_list && is_starred) {
+    message.help("a call gives its arguments one by one; a list or a dict is not unpacked in it");
+  }
 }
 
 /// Chooses the message by what the grammar would take instead.
@@ -189,6 +210,8 @@ DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* par
     if (is_joined) message.fix(fmt::format("write '{}'", ours), sign, std::string(ours));
     return message;
   }
+  bool is_not = kind == TokenKind::Bang && !ends_operand(before) && starts_operand(ahead(2));
+  if (is_not) return report_unexpected(error);
   bool ends_head = kind == TokenKind::Newline && contains(expected, TokenKind::Colon) &&
                    (rule == TesseraParser::RuleDefStatement || rule == TesseraParser::RuleModuleStatement);
   if (ends_head || (expected.size() == 1 && expected[0] == TokenKind::Colon)) {
@@ -233,9 +256,7 @@ DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* par
     bool is_launch = before == TokenKind::LeftShift && kind == TokenKind::Less &&
                      buffer_.loc(*error.last).behind() == error.loc.before();
     if (is_launch) message.help("a kernel is called as a function; its programs follow from the axes that it declares");
-    if (kind == TokenKind::Newline && is_increment(error)) message.help("a number grows by 'i += 1'");
-    bool is_starred = opens_list && (kind == TokenKind::Star || kind == TokenKind::Power);
-    if (is_starred) message.help("a call gives its arguments one by one; a list or a dict is not unpacked in it");
+    help_operand(message, error);
     return message;
   }
   if (contains(expected, TokenKind::Name) && is_keyword(kind)) return report_keyword(error);

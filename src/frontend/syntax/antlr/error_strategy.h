@@ -57,6 +57,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   DiagnosticEngine::Builder report_missing_colon(antlr4::Parser* parser, const SyntaxError& error);
   DiagnosticEngine::Builder report_keyword(const SyntaxError& error);
   DiagnosticEngine::Builder report_unexpected(const SyntaxError& error);
+  void help_operand(DiagnosticEngine::Builder& message, const SyntaxError& error) const;
   bool help_foreign(DiagnosticEngine::Builder& message, const SyntaxError& error);
   bool is_increment(const SyntaxError& error) const;
   Loc between(const Token& first, Loc last) const;
