@@ -26,8 +26,8 @@ std::string_view find(const Row (&rows)[N], std::string_view name) {
 
 constexpr std::string_view reshaped = "another shape is reshape({0}, (B, -1)), with the sizes in a tuple";
 constexpr std::string_view moved =
-    "a conversion is cast({0}, f32); values have no device of their own: leave a device out";
-constexpr std::string_view converted = "a conversion is cast({0}, f32)";
+    "a conversion is cast({0}, {1}); values have no device of their own: leave a device out";
+constexpr std::string_view converted = "a conversion is cast({0}, {1})";
 constexpr std::string_view selected = "where(mask, a, b) takes elements of a where the mask holds, and of b elsewhere";
 constexpr std::string_view placed = "values have no place of their own: leave it out";
 constexpr std::string_view transposed =
@@ -349,8 +349,9 @@ constexpr std::string_view packages[] = {
     "inspect", "itertools", "json", "logging", "math", "operator", "os", "pathlib", "pickle", "random", "re", "sys",
     "time", "typing", "typing_extensions", "warnings"};
 
-std::string about(std::string_view help, std::string_view x) {
-  return help.empty() ? std::string() : fmt::format(fmt::runtime(help), x);
+/// A help about a tensor `x`, and a dtype that it may be converted to.
+std::string about(std::string_view help, std::string_view x, std::string_view dtype = "f32") {
+  return help.empty() ? std::string() : fmt::format(fmt::runtime(help), x, dtype);
 }
 
 }  // namespace
@@ -363,7 +364,8 @@ std::string help_for_member(std::string_view name, std::string_view x) {
     return fmt::format("values do not change; give a new one the name: {0} = {1}({0})", x,
                        name.substr(0, name.size() - 1));
   }
-  return about(find(members, name), x);
+  std::string_view dtype = dtype_here(name);  // of `x.half()`
+  return about(find(members, name), x, dtype.empty() ? "f32" : dtype);
 }
 
 std::string_view help_for_tuple(std::string_view name) { return find(of_tuples, name); }
@@ -448,6 +450,7 @@ std::string_view help_for_keyword(std::string_view callee, std::string_view keyw
   }
   if (keyword == "attn_mask") return "a mask is given as a bias: bias=where(mask, 0.0, -INF)";
   if (keyword == "reduction") return "the result has a loss for each row: mean(…) or sum(…) of it is one number";
+  if (keyword == "approximate") return "gelu is computed with tanh; gelu_exact of tessera.nn with erf";
   if (keyword == "training") return "a function does the same in each call: call it where the model is trained alone";
   return {};
 }

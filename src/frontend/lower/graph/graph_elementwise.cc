@@ -75,6 +75,8 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
     std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
     bool is_operator = source_text(session().sources(), loc) == "/";
     is_operator ? builder.fix(std::move(message), loc, "//") : builder.help(std::move(message));
+  } else if (blame().written(kind, loc) == "^" && is_float(dtype)) {
+    builder.help("a power is x ** 2");
   } else if (kind == ElementwiseKind::Pow && is_integer(dtype)) {
     builder.help("of integers there are the powers 1 to 4; for others convert them first: cast(x, f32)");
   } else if (is_integer(dtype)) {

@@ -64,6 +64,7 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   if (good && store_results(done) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
     warn_of_parts();
     warn_of_blocks();
+    warn_of_unused_axes();
     warn_of_one_program();
     finish_kernel(instance);
     return instance;

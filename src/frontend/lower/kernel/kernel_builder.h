@@ -184,6 +184,8 @@ class KernelBuilder final : public Lowering {
   bool reaches_block(Value* value, const KernelAxis& axis, std::set<const Value*>& seen) const;
   bool has_part_for_each_block(const KernelAxis& axis) const;
   void warn_of_blocks();
+  bool has_use(const KernelAxis& axis) const;
+  void warn_of_unused_axes();
 
   // Axes that are one tile for no need (kernel_blocks.cc).
   bool is_added_up(Value* sum);
@@ -374,6 +376,7 @@ class KernelBuilder final : public Lowering {
   Op* grid_ = nullptr;
   std::vector<KernelAxis> axes_;
   std::set<std::string> combined_axes_;  ///< that have to be whole, as an earlier try has shown
+  std::set<const KernelAxis*> named_axes_;  ///< of which `t.m` or `t.i` was evaluated
   std::vector<ScheduleLayer> layers_;
   std::vector<Tuned> tuned_;
   size_t choices_ = 1;

@@ -470,13 +470,18 @@ Datum KernelBuilder::context_member(const ast::Identifier& name) {
     size_t wanted = size_t(position - std::begin(index_names));
     size_t n = 0;
     for (const KernelAxis& axis : axes_) {
-      if (axis.grid && n++ == wanted) return ops_.handle(axis.index, name.loc);
+      if (!axis.grid || n++ != wanted) continue;
+      named_axes_.insert(&axis);
+      return ops_.handle(axis.index, name.loc);
     }
     auto builder = report(diag::missing_index, name.loc, name.text, ordinals[wanted], n);
     label_axes(builder);
     return Datum::poison();
   }
-  if (const KernelAxis* axis = find_axis(name.text)) return Datum::dim(axis->tile).along(axis);
+  if (const KernelAxis* axis = find_axis(name.text)) {
+    named_axes_.insert(axis);
+    return Datum::dim(axis->tile).along(axis);
+  }
   if (auto key = keys_.find(std::string(name.text)); key != keys_.end())
     return from_attr(key->second);
   std::vector<std::string> candidates;

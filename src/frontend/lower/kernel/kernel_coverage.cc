@@ -5,8 +5,10 @@
 // counts. A literal 0 selects the whole of an axis without a block, and one tile of any other.
 
 #include <algorithm>
+#include <set>
 
 #include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/syntax/ast_walk.h"
 #include "ir/core/common_attributes.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
@@ -23,6 +25,13 @@ bool is_first(const Value* index) {
   Op* made = index->def();
   return made && made->is(info(OpKind::Constant)) &&
          made->attr(schedule::attr::Constant::value)->integer == 0;
+}
+
+/// Whether a node is part of an expression.
+bool contains(const ast::Expr& expr, const ast::Node& node) {
+  bool found = false;
+  ast::walk(expr, [&](const ast::Node& each) { found = found || &each == &node; });
+  return found;
 }
 
 /// Whether the first tile has all of the axis.
@@ -153,6 +162,49 @@ bool KernelBuilder::has_part_for_each_block(const KernelAxis& axis) const {
     found |= extent && extent != axis.tile;
   });
   return found;
+}
+
+/// Whether anything follows from an axis: a mention of its index or of its tile, a memory of its extent that is read or
+/// written, or a mention of the extent. What cannot be told from another axis counts as a use. A store that adds up has
+/// parts for programs along any axis, so a use of the index in the IR says nothing.
+bool KernelBuilder::has_use(const KernelAxis& axis) const {
+  if (named_axes_.contains(&axis)) return true;
+  bool found = false;
+  auto look = [&](Type type) {
+    found = found || std::ranges::find(type->dims, axis.extent) != type->dims.end();
+  };
+  walk(kernel_, [&](Op* op) {
+    if (op == kernel_) return;
+    for (unsigned i = 0; i < op->operand_count(); ++i) look(op->operand(i)->type());
+    for (unsigned i = 0; i < op->result_count(); ++i) look(op->result(i)->type());
+  });
+  if (found || !axis.source) return found;
+  std::set<std::string_view> names;
+  ast::walk(*axis.source, [&](const ast::Node& node) {
+    if (const auto* name = ast::as<ast::Name>(&node)) names.insert(name->text);
+  });
+  auto visit = [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    if (!name || !names.contains(name->text)) return;
+    auto has_name = [&](const ast::Argument& argument) { return contains(*argument.value, node); };
+    found = found || std::ranges::none_of(scan_.context->arguments, has_name);
+  };
+  for (const ast::Stmt* stmt : function_.def->body) ast::walk(*stmt, visit);
+  return found;
+}
+
+/// Warns of axes that nothing uses: the programs along such an axis of the grid all do the same work.
+void KernelBuilder::warn_of_unused_axes() {
+  if (evaluator_.is_open() || session().is_builtin(function_.loc) || !scan_.context) return;
+  for (const KernelAxis& axis : axes_) {
+    if (!axis.source || has_use(axis)) continue;
+    const Loc& loc = axis.source->loc;
+    if (!session().say_once(fmt::format("unused axis:{}:{}:{}", loc.file, loc.line, loc.column))) continue;
+    std::string repeats = axis.grid ? ": all programs along it do the same work" : "";
+    session()
+        .report(diag::unused_axis, loc, function_.name, axis.name)
+        .help(fmt::format("leave it out of 'tile.context'{}", repeats));
+  }
 }
 
 /// Warns of results that depend on a block, as elements are combined along an axis of which a program has a block.
