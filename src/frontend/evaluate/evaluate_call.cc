@@ -380,14 +380,18 @@ bool are_sizes(const Datum& value) {
 }
 
 /// Whether a function of the standard library has no use for an argument, by the default of its parameter: sizes, or a
-/// number, where the user gives something else. An error inside of the function would say less.
+/// number, where the user gives something else. Without a default, it is anything but a text. An error inside of the
+/// function would say less.
 bool refuse_argument(const Evaluator& evaluator, const Callable& callee, const ast::Parameter& parameter,
-                     const CallArgument& given, const Datum& otherwise) {
+                     const CallArgument& given, const Datum* otherwise) {
   const Datum& value = given.value;
-  bool fits = value.is_poison() || is_size(value) || are_sizes(value);
-  std::string_view wanted = "an integer or a tuple of integers";
-  if (!are_sizes(otherwise) || otherwise.elements().empty()) {
-    fits = !otherwise.is_number() || !value.is(DatumKind::String);
+  bool fits = !value.is(DatumKind::String);
+  std::string_view wanted = "a tensor, a number or a tuple";
+  if (otherwise && are_sizes(*otherwise) && !otherwise->elements().empty()) {
+    fits = value.is_poison() || is_size(value) || are_sizes(value);
+    wanted = "an integer or a tuple of integers";
+  } else if (otherwise) {
+    fits = fits || !otherwise->is_number();
     wanted = "a number";
   }
   if (fits) return false;
@@ -417,11 +421,11 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
     if (const CallArgument* given = matcher.chosen(i)) {
       value = given->value;
       locs.push_back(given->loc);
-      bool is_asked = parameter.default_value && !parameter.annotation && session_.is_builtin(callee.loc) &&
-                      !session_.is_builtin(given->loc);
-      bool is_refused = is_asked && !(signature && names_symbol(*signature, *parameter.default_value)) &&
-                        refuse_argument(*this, callee, parameter, *given, evaluate(*parameter.default_value, scope));
-      if (is_refused) return false;
+      const ast::Expr* usual = parameter.default_value;
+      bool is_asked = !parameter.annotation && session_.is_builtin(callee.loc) && !session_.is_builtin(given->loc) &&
+                      !(usual && signature && names_symbol(*signature, *usual));
+      Datum otherwise = is_asked && usual ? evaluate(*usual, scope) : Datum::none();
+      if (is_asked && refuse_argument(*this, callee, parameter, *given, usual ? &otherwise : nullptr)) return false;
     } else if (parameter.default_value) {
       bool late = signature && names_symbol(*signature, *parameter.default_value);
       value = late ? Datum::object(std::make_shared<LateDefault>()) : evaluate(*parameter.default_value, scope);

@@ -20,7 +20,7 @@ std::string message(const std::string& text) {
 std::string kernel(const std::string& body) {
   return "@kernel.schedule(block(m=32, n=32))\ndef f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16], ids: Tensor[M, i32]) -> "
          "Tensor[M, N, f32]:\n"
-         "    t = tile.context(m=M, n=N, k=K)\n" +
+         "    t = tile.context(m=M, n=N)\n" +
          body;
 }
 
