@@ -264,7 +264,10 @@ void report_unknown_member(const Blame& blame, const ModuleInstance& instance, c
 
 void report_unknown_member(const Blame& blame, const Namespace& name_space, const ast::Identifier& name) {
   auto builder = blame.report(diag::unknown_member, name.loc, fmt::format("module '{}'", name_space.name), name.text);
-  std::string_view help = name_space.name == "tile" ? help_for_tile(name.text) : help_for_name(name.text);
+  bool is_library = name_space.name.starts_with("tessera");
+  std::string_view help = name_space.name == "tile" ? help_for_tile(name.text)
+                          : is_library              ? help_for_name(name.text)
+                                                    : std::string_view();
   if (!help.empty()) {
     builder.help(std::string(help));
   } else if (!blame.session().drops_errors()) {

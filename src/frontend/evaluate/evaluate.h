@@ -241,7 +241,7 @@ class Evaluator {
   Flow execute_while(const ast::While& stmt, Scope& scope);
   Flow execute_iteration(ast::StmtList body, Scope& scope);
   void execute_assign(const ast::Assign& stmt, Scope& scope);
-  void report_part(const ast::Expr& target, Scope& scope);
+  void report_part(const ast::Expr& target, Scope& scope, bool exchanges = false);
   bool refuse_part(ast::ExprList targets, Scope& scope);
   bool refuse_growth(const ast::AugAssign& stmt, const Datum& before, const Datum& after) const;
   void warn_unused(const ast::Expr& expr, const Datum& value, Scope& scope);

@@ -264,8 +264,9 @@ void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
 
 namespace {
 
-/// How the language says what assigning to a part of a value says elsewhere.
-std::string help_for_change(const Blame& blame, const ast::Expr& target, Scope& scope) {
+/// How the language says what assigning to a part of a value says elsewhere; `exchanges` where several parts are given
+/// values at once.
+std::string help_for_change(const Blame& blame, const ast::Expr& target, Scope& scope, bool exchanges) {
   const ast::Expr* root = &target;
   while (root && root->kind != ast::NodeKind::Name) {
     const auto* subscript = ast::as<ast::Subscript>(root);
@@ -280,6 +281,13 @@ std::string help_for_change(const Blame& blame, const ast::Expr& target, Scope& 
     return fmt::format("a cache takes new keys and values by {0} = {0}.append(k, v)", name->text);
   }
   bool is_part = target.kind == ast::NodeKind::Subscript;
+  if (is_part && exchanges && (value.is_ir() || value.is(DatumKind::List)) && !blame.is_in_kernel()) {
+    std::string parts = fmt::format("{0}[1:2], {0}[:1], {0}[2:]", name->text);
+    return value.is_ir() ? fmt::format("values do not change; one with other rows is new: {} = concat(({}), axis=0)",
+                                       name->text, parts)
+                         : fmt::format("lists are values, and one in another order is new: {0} = [{0}[1], {0}[0]]",
+                                       name->text);
+  }
   if (is_part && value.is_ir() && blame.is_in_kernel()) {
     return fmt::format("a kernel writes tiles: tile.store(value, {0}, index), where {0} is a parameter of type "
                        "Region[write] Tensor[…] or memory of tile.alloc", name->text);
@@ -310,20 +318,21 @@ void report_unpacking(const Blame& blame, const Datum& value, Loc loc) {
 
 }  // namespace
 
-void Evaluator::report_part(const ast::Expr& target, Scope& scope) {
+void Evaluator::report_part(const ast::Expr& target, Scope& scope, bool exchanges) {
   if (target.kind == ast::NodeKind::ErrorExpr) return;
   // The result of the function was in that part: that it returns nothing is no second
   // error.
   if (!frames_.empty()) frames_.back().result = Datum::poison();
   bool part = target.kind == ast::NodeKind::Subscript;
   report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
-      .help(help_for_change(blame_, target, scope));
+      .help(help_for_change(blame_, target, scope, exchanges));
 }
 
 /// Reports the first target that is part of a value, before the value is computed: what is wrong with that would be
 /// said of a statement that cannot stay.
 bool Evaluator::refuse_part(ast::ExprList targets, Scope& scope) {
   const ast::Expr* part = nullptr;
+  size_t parts = 0;
   std::vector<const ast::Expr*> names;
   auto look = [&](auto&& self, const ast::Expr& target) -> void {
     const auto* tuple = ast::as<ast::Tuple>(&target);
@@ -332,13 +341,14 @@ bool Evaluator::refuse_part(ast::ExprList targets, Scope& scope) {
       for (const ast::Expr* each : tuple ? tuple->elements : list->elements) self(self, *each);
     } else if (target.kind == ast::NodeKind::Name) {
       names.push_back(&target);
-    } else if (!part && (target.kind == ast::NodeKind::Subscript || target.kind == ast::NodeKind::Attribute)) {
-      part = &target;
+    } else if (target.kind == ast::NodeKind::Subscript || target.kind == ast::NodeKind::Attribute) {
+      part = part ? part : &target;
+      ++parts;
     }
   };
   for (const ast::Expr* target : targets) look(look, *target);
   if (!part) return false;
-  report_part(*part, scope);
+  report_part(*part, scope, targets.size() == 1 && parts > 1);
   for (const ast::Expr* name : names) assign(*name, Datum::poison(), scope);
   return true;
 }
