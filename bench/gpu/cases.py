@@ -29,6 +29,8 @@ class Case:
     work: float = 0
     unit: str = ""
     moves_memory: bool = False
+    factors: torch.dtype = torch.bfloat16  # of the inputs
+    result: torch.dtype = torch.bfloat16
 
 
 # The result is rounded to bf16 once (2^-9 relative); a sum in f32 of n products, in any order, is
@@ -50,6 +52,50 @@ def product_case(kind, m, n, k, measured=False):
     peers = {"cuBLAS": lambda a, b, out: torch.matmul(a, turn(b), out=out)} if measured else {}
     return Case(f"gemm {kind} {m}x{n}x{k}", "gemm", f"bf16_{kind}", ((m, k), right), (m, n), exact,
                 bound, peers, 2.0 * m * n * k / 1e12, "TFLOP/s")
+
+
+def scaled_mm(a, b, fast):
+    one = torch.ones((), device=a.device)
+    return torch._scaled_mm(a, b, one, one, out_dtype=torch.bfloat16, use_fast_accum=fast)
+
+
+def transposed(b):
+    """The same matrix stored column by column, which is all that cuBLAS multiplies of 8 bits."""
+    return b if b.stride(0) == 1 else b.t().contiguous().t()
+
+
+# Factors of other matrix instructions: prefix of the entry, dtypes of factors and result, what an element of the
+# result may be off beside the sum's own error, as a part of it, and the bits that a sum keeps.
+NARROW = {
+    "tf32": (torch.float32, torch.float32, 0.0, 23),
+    "e4m3": (torch.float8_e4m3fn, torch.bfloat16, BF16, 12),
+    "s8": (torch.int8, torch.int32, 0.0, None),
+}
+
+
+def narrow_case(name, kind, m, n, k, measured=False):
+    factors, result, rounding, bits = NARROW[name]
+    turn = (lambda b: b) if kind == "kn" else (lambda b: b.mT)
+
+    def exact(a, b):
+        return a.double() @ turn(b).double()
+
+    def bound(value, a, b):
+        if bits is None:
+            return torch.zeros_like(value)
+        magnitudes = a.double().abs() @ turn(b).double().abs()
+        # Of f8 the unit drops bits of each product, relative to the greatest that it adds.
+        return rounding * value.abs() + (max(k, 1) * 2.0**-23 if bits == 23 else 2.0**-bits) * magnitudes
+
+    peers = {
+        "tf32": {"cuBLAS": lambda a, b, out: torch.matmul(a, turn(b), out=out)},
+        "e4m3": {"cuBLAS": lambda a, b, out: scaled_mm(a, transposed(turn(b)), False),
+                 "cuBLAS fast": lambda a, b, out: scaled_mm(a, transposed(turn(b)), True)},
+        "s8": {"cuBLAS": lambda a, b, out: torch._int_mm(a, turn(b), out=out)},
+    }[name]
+    right = (k, n) if kind == "kn" else (n, k)
+    return Case(f"{name} gemm {kind} {m}x{n}x{k}", "gemm", f"{name}_{kind}", ((m, k), right), (m, n), exact, bound,
+                peers if measured else {}, 2.0 * m * n * k / 1e12, "TFLOP/s", factors=factors, result=result)
 
 
 def exact_rmsnorm(x):
@@ -98,6 +144,8 @@ PRODUCT_SIZES = [
     (4096, 1, 128), (2048, 2056, 520), (384, 640, 1), (0, 8, 8), (8, 0, 8),
     (8, 8, 0),
 ]
+NARROW_SIZES = [(1, 1, 1), (7, 41, 0), (127, 129, 63), (128, 128, 128), (129, 257, 144), (255, 511, 33), (1, 4096, 4096),
+                (256, 8, 4096), (384, 640, 1), (1024, 1000, 272), (2048, 2064, 528)]
 ROW_SIZES = [(1, 1), (1, 7), (3, 64), (5, 127), (7, 1000), (33, 4096), (1000, 4097), (2, 16384),
              (0, 64)]
 
@@ -106,6 +154,8 @@ def checked_cases():
     for size in PRODUCT_SIZES:
         for kind in ("kn", "nk"):
             yield product_case(kind, *size)
+    for name, size, kind in itertools.product(NARROW, NARROW_SIZES, ("kn", "nk")):
+        yield narrow_case(name, kind, *size)
     for size in ROW_SIZES:
         yield rmsnorm_case(*size)
         yield softmax_case(*size)
@@ -117,6 +167,9 @@ def measured_cases():
     for size in (4096, 8192):
         for kind in ("kn", "nk"):
             yield product_case(kind, size, size, size, measured=True)
+    for name, kind in itertools.product(NARROW, ("nk", "kn")):
+        for size in ((4096, 4096, 4096), (8192, 8192, 8192), (8192, 2048, 512), (1000, 3000, 2000)):
+            yield narrow_case(name, kind, *size, measured=True)
     yield rmsnorm_case(16384, 4096, measured=True)
     yield softmax_case(16384, 4096, measured=True)
     yield from attention_cases.measured_attention(Case)

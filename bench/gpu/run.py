@@ -24,25 +24,35 @@ GUARD = 4096  # elements before and after an output
 
 def make_inputs(case, seed=0):
     generator = torch.Generator(device="cuda").manual_seed(seed)
-    return [torch.randn(shape, generator=generator, device="cuda", dtype=torch.float32)
-            .to(torch.bfloat16) for shape in case.shapes]
+
+    def make(shape):
+        if not case.factors.is_floating_point:
+            return torch.randint(-128, 128, shape, generator=generator, device="cuda", dtype=torch.int32).to(case.factors)
+        values = torch.randn(shape, generator=generator, device="cuda", dtype=torch.float32)
+        if case.factors == torch.float32:  # of tf32 13 bits are 0
+            values = (values.view(torch.int32) & -0x2000).view(torch.float32)
+        return values.to(case.factors)
+
+    return [make(shape) for shape in case.shapes]
 
 
 class GuardedOutput:
-    """A tensor of NaNs within a buffer of NaNs."""
+    """A tensor of NaNs within a buffer of NaNs; of integers, of a number that no result has."""
 
-    def __init__(self, shape):
+    def __init__(self, shape, dtype):
         size = 1
         for extent in shape:
             size *= extent
-        self.buffer = torch.full((size + 2 * GUARD,), float("nan"), device="cuda",
-                                 dtype=torch.bfloat16)
+        poison = float("nan") if dtype.is_floating_point else -0x7fa0dead
+        self.buffer = torch.full((size + 2 * GUARD,), poison, device="cuda", dtype=dtype)
         self.tensor = self.buffer[GUARD:GUARD + size].view(shape)
         self.size = size
 
     def is_whole(self):
         before, after = self.buffer[:GUARD], self.buffer[GUARD + self.size:]
-        return bool(before.isnan().all()) and bool(after.isnan().all())
+        if self.buffer.dtype.is_floating_point:
+            return bool(before.isnan().all()) and bool(after.isnan().all())
+        return bool((before == -0x7fa0dead).all()) and bool((after == -0x7fa0dead).all())
 
 
 class Bundles:
@@ -63,7 +73,7 @@ class Bundles:
 def check(case, bundles):
     """Why the result is wrong; "" when it is right."""
     inputs = make_inputs(case)
-    output = GuardedOutput(case.output)
+    output = GuardedOutput(case.output, case.result)
     try:
         bundles.function(case)(inputs, [output.tensor])
         bundles.context.synchronize()
@@ -111,7 +121,7 @@ def measure(calls, rounds, batch_time=0.02):
 
 def measured_row(case, bundles, rounds):
     inputs = make_inputs(case)
-    ours = torch.empty(case.output, device="cuda", dtype=torch.bfloat16)
+    ours = torch.empty(case.output, device="cuda", dtype=case.result)
     theirs = torch.empty_like(ours)
     calls = {"tessera": bundles.function(case).prepare(inputs, [ours])}
     for name, peer in case.peers.items():
@@ -175,7 +185,7 @@ def main():
     parser.add_argument("--library", default=HERE / "lib" / "libtessera.so.1")
     parser.add_argument("--bundles", type=pathlib.Path, default=HERE / "bundles")
     options = parser.parse_args()
-    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cuda.matmul.allow_tf32 = True  # what the peers of tf32 need; references are float64
     bundles = Bundles(options.library, options.bundles)
     failures = run_checks(bundles, options.only)
     rows = []

@@ -45,12 +45,30 @@ def _capsule(tensor):
     return tensor.__dlpack__(stream=-1)
 
 
+# Floats of 8 bits travel as bytes: not every version of DLPack knows them. The codes are those of tsr_dtype_t.
+_f8_codes = {"torch.float8_e4m3fn": 10, "torch.float8_e5m2": 12}
+
+
+def _pointer(tensor, capsules):
+    """The tensor's DLTensor; its capsule is added to those that keep it alive."""
+    code = _f8_codes.get(str(tensor.dtype))
+    if code:
+        import torch
+
+        tensor = tensor.view(torch.uint8)
+    capsules.append(_capsule(tensor))
+    pointer = _capsule_pointer(capsules[-1], b"dltensor")
+    if code:
+        ctypes.cast(pointer, ctypes.POINTER(Tensor)).contents.code = code
+    return pointer
+
+
 class Arguments:
     """Pointers to the DLTensors of a list of tensors, which stay alive with this."""
 
     def __init__(self, tensors):
-        self.capsules = [_capsule(tensor) for tensor in tensors]
-        pointers = [_capsule_pointer(capsule, b"dltensor") for capsule in self.capsules]
+        self.capsules = []
+        pointers = [_pointer(tensor, self.capsules) for tensor in tensors]
         self.count = len(pointers)
         self.array = (ctypes.c_void_p * max(self.count, 1))(*pointers)
 

@@ -130,7 +130,7 @@ PROGRAMS = {
     "FP8 GEMM": f8,
     "cp.async pipeline is generated": shows("linear.tsr", "ptx", r"cp\.async\.cg", r"cp\.async\.commit_group",
                                             r"cp\.async\.wait_group", target="cuda:sm_80"),
-    "FP8 ops accumulate in FP32 PTX": shows("f8.tsr", "ptx", r"fma\.rn\.f32"),
+    "FP8 ops accumulate in FP32 PTX": shows("f8.tsr", "ptx", r"wgmma\.mma_async.*\.f32\.e4m3\.e4m3", r"add\.rn\.f32"),
     "confirm WGMMA ops": shows("linear.tsr", "ptx", r"wgmma\.mma_async\.sync\.aligned\.m64n\d+k16\.f32\.bf16\.bf16"),
     "inspect_ir(stage)": seeds("15"),
 }

@@ -154,7 +154,8 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
     }
   }
   if (!ok) return failure;
-  std::string out = fmt::format(".version {}\n.target {}\n.address_size 64\n\n", ptx_version(modules), machine.gpu.ptx_target);
+  std::string out = fmt::format(".version {}\n.target {}\n.address_size 64\n\n", ptx_version(modules),
+                                machine.gpu.ptx_target);
   if (!modules.empty()) {
     for (size_t i = 0; i < files.files().size(); ++i) {
       // ptxas takes printable ASCII between the quotes, and no escapes.
