@@ -32,7 +32,7 @@ bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType
 class Expansion {
  public:
   Expansion(Op* func, PassContext& context)
-      : context_(context), func_(func), b_(*func->module(), func), integers_(b_, safe_) {}
+      : context_(context), func_(func), b_(*func->module(), func), integers_(b_, safe_, *context.machine) {}
 
   Status run() {
     bool ok = true;

@@ -79,11 +79,43 @@ Value* IntegerOps::signs_differ(Value* remainder, Value* b) {
   return b_.bit_and(b_.op(Kind::Ne, remainder, zero), differ);
 }
 
+/// Whether the division is of 64 bits by a small positive number, for which a GPU has no instruction, and its assembler
+/// a call of a hundred.
+bool IntegerOps::divides_by_digits(Value* a, Value* b) const {
+  std::optional<int64_t> known = constant_lanes(b);
+  return machine_.is_gpu() && a->type()->dtype == DType::I64 && known && *known > 0 && *known < 1 << 16;
+}
+
+/// Long division in digits of 16 bits, each step of which is one of 32 bits by a constant. Of a negative number that of
+/// its complement: floor(a / c) is ~(~a / c).
+IntegerOps::Division IntegerOps::floor_by_digits(Value* a, int64_t divisor) {
+  Value* sign = b_.shr(a, 63);
+  Value* positive = b_.bit_xor(a, sign);
+  auto part = [&](int64_t from) { return b_.cast(from ? b_.shr(positive, from) : positive, DType::U32); };
+  auto digit = [&](Value* rest, Value* low) { return b_.bit_or(b_.shl(rest, 16), low); };
+  Value* high = part(32);
+  Value* low = part(0);
+  Value* by = b_.integer(high->type(), divisor);
+  Value *quotient = nullptr, *rest = nullptr;
+  for (Value* next : {high, b_.shr(low, 16), b_.bit_and(low, b_.integer(low->type(), 0xffff))}) {
+    Value* dividend = rest ? digit(rest, next) : next;
+    Value* step = safely(Kind::Div, dividend, by);
+    rest = b_.sub(dividend, b_.mul(step, by));
+    Value* wide = b_.cast(step, DType::I64);
+    quotient = quotient ? b_.bit_or(b_.shl(quotient, 16), wide) : wide;
+  }
+  Value* remainder = b_.cast(rest, DType::I64);
+  Value* from_above = b_.sub(b_.integer(a->type(), divisor - 1), remainder);
+  Value* negative = b_.op(Kind::Lt, a, b_.zero(a->type()));
+  return {b_.bit_xor(quotient, sign), b_.select(negative, from_above, remainder)};
+}
+
 Value* IntegerOps::floor_divide(Value* a, Value* b) {
   std::optional<int64_t> known = constant_lanes(b);
   if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
     return safely(Kind::Shr, a, b_.integer(a->type(), std::countr_zero(uint64_t(*known))));
   }
+  if (divides_by_digits(a, b)) return floor_by_digits(a, *known).quotient;
   Value* quotient = divide(a, b);
   if (!is_signed(a)) return quotient;
   Value* lower = signs_differ(division(a, b).remainder, b);
@@ -95,7 +127,9 @@ Value* IntegerOps::modulo(Value* a, Value* b) {
   if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
     return b_.bit_and(a, b_.integer(a->type(), *known - 1));
   }
+  if (divides_by_digits(a, b)) return floor_by_digits(a, *known).remainder;
   Value* remainder = division(a, b).remainder;
+  if (!is_signed(a) && known && *known != 0) return remainder;
   if (!is_signed(a)) return b_.select(b_.op(Kind::Eq, b, b_.zero(b->type())), b_.zero(a->type()), remainder);
   return b_.select(signs_differ(remainder, b), b_.add(remainder, b), remainder);
 }

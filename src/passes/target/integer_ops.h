@@ -1,6 +1,7 @@
 #pragma once
 // Integer ops for which the machine's instruction is undefined or missing for some operands.
 
+#include "ir/numbers/machine.h"
 #include "passes/target/target_builder.h"
 
 namespace tessera {
@@ -8,7 +9,8 @@ namespace tessera {
 /// The op as legal ops. New divisions and shifts by guarded amounts are put into `safe`.
 class IntegerOps {
  public:
-  IntegerOps(TargetBuilder& builder, std::vector<Op*>& safe) : b_(builder), safe_(safe) {}
+  IntegerOps(TargetBuilder& builder, std::vector<Op*>& safe, const Machine& machine)
+      : b_(builder), safe_(safe), machine_(machine) {}
 
   Value* sign(Value* a);
   Value* relu(Value* a);
@@ -27,12 +29,15 @@ class IntegerOps {
     Value* remainder;  ///< 0 where the divisor is 0 or -1
   };
   Division division(Value* a, Value* b);
+  bool divides_by_digits(Value* a, Value* b) const;
+  Division floor_by_digits(Value* a, int64_t divisor);
   Value* signs_differ(Value* remainder, Value* b);
   Value* safely(ElementwiseKind kind, Value* a, Value* b);
   Value* in_range(Value* amount);
 
   TargetBuilder& b_;
   std::vector<Op*>& safe_;
+  const Machine& machine_;
 };
 
 /// The value of an integer constant in every lane, if it is one.
