@@ -29,6 +29,12 @@ const MmaInstruction* find_mma(MmaUnit unit, DType factors) {
   return row == std::end(rows) ? nullptr : row;
 }
 
+bool reads_along_k(const Machine& machine, DType factors) {
+  const auto* row = std::ranges::find_if(
+      rows, [&](const MmaInstruction& each) { return each.factors == factors && each.has(machine); });
+  return row != std::end(rows) && row->majors == MmaMajors::AlongK;
+}
+
 double mma_rate(MmaUnit unit, const Machine& machine) {
   // A warp alone does not keep the matrix units of a machine with wgmma busy: measurements of others say 62 to 65 %.
   if (unit == MmaUnit::MmaSync && machine.gpu.has_wgmma) return 0.63;

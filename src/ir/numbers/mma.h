@@ -43,6 +43,9 @@ const MmaInstruction* find_mma(std::string_view name);
 /// The unit's instruction for factors of that dtype, or null.
 const MmaInstruction* find_mma(MmaUnit unit, DType factors);
 
+/// Whether the machine's best instruction for factors of that dtype takes operands that are contiguous along k alone.
+bool reads_along_k(const Machine& machine, DType factors);
+
 /// The part of a machine's best rate of dots that instructions of the unit reach, at most 1.
 double mma_rate(MmaUnit unit, const Machine& machine);
 

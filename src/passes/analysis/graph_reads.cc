@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/graph/ops.h"
+#include "ir/numbers/mma.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -157,9 +158,9 @@ std::vector<Value*> captured_values(Op* op) {
   return captured;
 }
 
-GraphReads::GraphReads(Block* block, bool windows_in_place)
+GraphReads::GraphReads(Block* block, const Machine* machine)
     : dims_(&block->parent_op()->module()->context().dims()),
-      windows_in_place_(windows_in_place),
+      machine_(machine),
       block_(block) {
   find_live();
   for (Op* op : live_) add(op);
@@ -196,7 +197,8 @@ void GraphReads::find_live() {
 
 void GraphReads::add(Op* op) {
   GraphRole role = graph_role(op);
-  if (windows_in_place_ && role == GraphRole::View && take_windows(op)) return;
+  bool windows_in_place = machine_ && !machine_->is_gpu();
+  if (windows_in_place && role == GraphRole::View && take_windows(op)) return;
   if (role == GraphRole::View || is_widening_cast(op)) {
     resolve(op->result());  // in order of the program, so that no chain of views is deep
     return;
@@ -352,12 +354,20 @@ Read GraphReads::anchor_operand(Op* op, unsigned position) {
   // Rows outside of a table are NaN, which integers that are cast as they are read cannot be.
   bool has_rows_outside = op->is(graph::info(OpKind::Embedding)) && position == graph::in::Embedding::table;
   bool loses_nan = has_rows_outside && is_float(value->type()->dtype) && !is_float(read.base->type()->dtype);
-  if (is_buffer && !loses_nan && (form.strided || as_it_is) &&
-      anchor_access(*dims_, form, position, read.access)) {
-    return read;
+  if (is_buffer && !loses_nan && (form.strided || as_it_is)) {
+    std::optional<Access> access = anchor_access(*dims_, form, position, read.access);
+    if (access && can_multiply(op, position, *access)) return read;
   }
   force(value);
   return own(value);
+}
+
+/// Whether the machine's matrix instruction reads the operand of a matmul as it lies; true of all other anchors.
+bool GraphReads::can_multiply(Op* op, unsigned position, const Access& operand) const {
+  bool is_matmul = graph::kind_of(op) == OpKind::Gemm;
+  if (!is_matmul || !machine_ || !reads_along_k(*machine_, op->operand(0)->type()->dtype)) return true;
+  size_t k = operand.dims.size() - (position == graph::in::Gemm::a ? 1 : 2);
+  return operand.strides[k]->is_constant(1) || operand.dims[k]->is_constant(1);
 }
 
 Read GraphReads::returned(Value* value) {

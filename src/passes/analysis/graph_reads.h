@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/numbers/machine.h"
 #include "passes/analysis/access.h"
 #include "passes/analysis/anchor_form.h"
 
@@ -53,9 +54,10 @@ std::vector<Value*> captured_values(Op* op);
 
 class GraphReads {
  public:
-  /// With `windows_in_place` matmuls read windows that strides cannot say as they lie (window_matmul_form); otherwise
-  /// these are copied first.
-  explicit GraphReads(Block* block, bool windows_in_place = false);
+  /// On a CPU matmuls read windows that strides cannot say as they lie (window_matmul_form); otherwise these are
+  /// copied first. So are operands of matmuls that the machine's instruction cannot read as they lie (reads_along_k).
+  /// `machine` may be null.
+  explicit GraphReads(Block* block, const Machine* machine = nullptr);
 
   /// The ops that are computed or are anchors, in order; dead ones are left out.
   const std::vector<Op*>& ops() const { return ops_; }
@@ -73,7 +75,7 @@ class GraphReads {
   size_t position(Op* op) const { return positions_.at(op); }
   Op* terminator() const { return terminator_; }
   DimTable& dims() const { return *dims_; }
-  bool windows_in_place() const { return windows_in_place_; }
+  const Machine* machine() const { return machine_; }
 
  private:
   void find_live();
@@ -85,11 +87,12 @@ class GraphReads {
   Read own(Value* value);
   std::optional<Read> through(Op* op);
   Read anchor_operand(Op* op, unsigned position);
+  bool can_multiply(Op* op, unsigned position, const Access& operand) const;
   bool take_windows(Op* reshape);
   Read returned(Value* value);
 
   DimTable* dims_;
-  bool windows_in_place_;
+  const Machine* machine_;
   std::map<Op*, AnchorForm> forms_;
   std::map<Op*, Op*> windows_;  ///< of matmuls: the reshape that they read through
   Block* block_;

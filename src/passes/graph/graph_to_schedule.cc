@@ -14,12 +14,26 @@
 #include "ir/core/common_attributes.h"
 #include "ir/graph/build.h"
 #include "ir/graph/ops.h"
+#include "ir/numbers/mma.h"
 #include "passes/graph/to_schedule/lowering.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera {
 
 namespace {
+
+/// The value with its last two axes exchanged.
+Value* transposed(Builder& builder, Value* value) {
+  Context& context = builder.context();
+  std::vector<Dim> dims = value->type()->dims;
+  size_t rank = dims.size();
+  std::vector<int64_t> perm;
+  for (size_t i = 0; i < rank; ++i) perm.push_back(int64_t(i));
+  std::swap(dims[rank - 1], dims[rank - 2]);
+  std::swap(perm[rank - 1], perm[rank - 2]);
+  return builder.value(graph::info(graph::OpKind::Transpose), {{value}}, context.tensor(dims, value->type()->dtype),
+                       {graph::attr::Transpose::perm(context, perm)});
+}
 
 /// A matmul of stacked rows with one matrix takes the rows as one axis; a transposed operand must
 /// first be put in order for that, since its rows do not follow one another.
@@ -28,20 +42,28 @@ void untranspose_stacked(Op* gemm) {
   size_t rank = a->type()->rank();
   bool stacked = rank > 2 && gemm->in(graph::in::Gemm::b)->type()->rank() == 2;
   if (!stacked || !gemm->attr(graph::attr::Gemm::transpose_a)) return;
-  Context& context = gemm->module()->context();
-  std::vector<Dim> dims = a->type()->dims;
-  std::vector<int64_t> perm;
-  for (size_t i = 0; i < rank; ++i) perm.push_back(int64_t(i));
-  std::swap(dims[rank - 1], dims[rank - 2]);
-  std::swap(perm[rank - 1], perm[rank - 2]);
   Builder builder(*gemm->module());
   builder.set_before(gemm);
   builder.set_loc(gemm->loc());
-  Value* ordered = builder.value(graph::info(graph::OpKind::Transpose), {{a}},
-                                 context.tensor(dims, a->type()->dtype),
-                                 {graph::attr::Transpose::perm(context, perm)});
-  gemm->set_operand(0, ordered);
+  gemm->set_operand(0, transposed(builder, a));
   gemm->remove(graph::attr::Gemm::transpose_a);
+}
+
+/// Where the machine's instruction reads operands along k alone, they are [.., M, K] and [.., N, K], so that one that
+/// lies otherwise is put in order once, before the matmul, and not by every program that reads a part of it.
+void order_along_k(Op* gemm, const Machine& machine) {
+  if (!reads_along_k(machine, gemm->in(graph::in::Gemm::a)->type()->dtype)) return;
+  Builder builder(*gemm->module());
+  builder.set_before(gemm);
+  builder.set_loc(gemm->loc());
+  if (gemm->attr(graph::attr::Gemm::transpose_a)) {
+    gemm->set_operand(0, transposed(builder, gemm->in(graph::in::Gemm::a)));
+    gemm->remove(graph::attr::Gemm::transpose_a);
+  }
+  if (!gemm->attr(graph::attr::Gemm::transpose_b)) {
+    gemm->set_operand(1, transposed(builder, gemm->in(graph::in::Gemm::b)));
+    gemm->set(graph::attr::Gemm::transpose_b, true);
+  }
 }
 
 /// A concat of more parts than a kernel stores becomes one of concats.
@@ -136,7 +158,10 @@ Status graph_to_schedule(Module& module, PassContext& context) {
     return failure;
   }
   walk(function, [&](Op* op) {
-    if (graph::kind_of(op) == graph::OpKind::Gemm) untranspose_stacked(op);
+    if (graph::kind_of(op) == graph::OpKind::Gemm) {
+      untranspose_stacked(op);
+      if (context.machine) order_along_k(op, *context.machine);
+    }
     if (graph::kind_of(op) == graph::OpKind::Concat) cut_long(op);
     for (unsigned r = 0; r < op->region_count(); ++r) sink_into(op->region(r));
   });

@@ -95,7 +95,7 @@ std::vector<FusionGroup> GraphLowering::fitting_groups() {
     }
     if (split.empty()) break;
     for (const auto& [op, runs] : split) reduce_in_turns(op, runs);
-    reads_ = GraphReads(reads_.terminator()->block(), reads_.windows_in_place());
+    reads_ = GraphReads(reads_.terminator()->block(), reads_.machine());
     groups = group_fusions(reads_, context_.machine);
   }
   return groups;

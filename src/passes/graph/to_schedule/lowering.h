@@ -43,7 +43,7 @@ class GraphLowering {
         table_(module.context().dims()),
         function_(function),
         host_(function.host),
-        reads_(block, context.machine && !context.machine->is_gpu()) {}
+        reads_(block, context.machine) {}
 
   /// Lowers the block and gives the buffers that its terminator names.
   Result<std::vector<Value*>> run();
