@@ -27,6 +27,10 @@ std::string role(const std::string& name, int first, int warps, const std::strin
 
 }  // namespace
 
+std::string by_instruction(const std::string& name) {
+  return "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, [] {instruction = \"" + name + "\"}";
+}
+
 std::vector<TileCase> correct_thread_cases() {
   std::vector<std::string> roles{role("load", 0, 1, ", registers = 40"), "tile.yield []", "}", role("compute", 4, 8),
                                  "tile.yield []", "}", "tile.barrier"};
@@ -45,6 +49,7 @@ std::vector<TileCase> correct_thread_cases() {
             "tile.barrier_wait %b, %z"}, ""},
       {"", {alloc_a, alloc_b, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, []",
             "%e: tile<64 x 32, f32> = tile.mma_wait [%d] {pending = 0}"}, ""},
+      {"", {alloc_a, alloc_b, acc, by_instruction("mma.bf16")}, ""},
       {"", {zero, "%p: bool = tile.lt %z, %z", alloc_a, alloc_b, acc,
             "%d: tile<64 x 32, f32> = tile.mma %a, %w, %acc, [%p]"}, ""},
       {"", {"%a: tile<8 x 8, f32> = tile.full {value = 0}",
@@ -134,6 +139,9 @@ std::vector<TileCase> wrong_tiles() {
   auto full = [](const std::string& type) { return "%a: " + type + " = tile.full {value = 0}"; };
   return {
       {"", {alloc_a, acc, "%d: tile<64 x 32, f32> = tile.mma %a, %a, %acc, []"}, "has no MMA"},
+      {"", {alloc_a, alloc_b, acc, by_instruction("wgmma.bf17")}, "there is no matrix instruction \"wgmma.bf17\""},
+      {"", {alloc_a, alloc_b, acc, by_instruction("mma.s8")}, "\"mma.s8\" multiplies i8 and adds i32, not bf16 and f32"},
+      {"", {alloc_a, alloc_b, acc, by_instruction("tdpbf16ps")}, "\"tdpbf16ps\" computes multiples of 16 x 16 x 32"},
       {"", {alloc_a, alloc_b, "%f: tile<64 x 16, f32> = tile.full {value = 0}",
             "%d: tile<64 x 16, f32> = tile.mma %a, %w, %f, []"}, "the result has dims [64, 32], not [64, 16]"},
       {"", {alloc_a, alloc_b, "%f: tile<64 x 32, i32> = tile.full {value = 0}",

@@ -24,6 +24,11 @@ namespace in = tile::in;
 
 void NvLowering::lower_mma(Op* op) {
   const MmaInstruction* instruction = instruction_of(op);
+  if (instruction && !instruction->has(machine_)) {
+    diagnostics_.report(diag::unsupported_operation, op->loc(), "mma", instruction->name, machine_.name);
+    failed_ = true;
+    return define(op->result(), value(op->in(in::Mma::c)));
+  }
   if (instruction && instruction->unit == MmaUnit::Wgmma) return lower_wgmma(op, *instruction);
   Type left = op->in(in::Mma::a)->type(), right = op->in(in::Mma::b)->type();
   if (left->is(TypeKind::Tile) || left->layout.empty() || right->layout.empty()) {
