@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.."
 cmake --preset release >/dev/null
 cmake --build build --target tesserac tsr tessera >/dev/null
 mkdir -p "$folder/lib" "$folder/bundles"
-for program in gemm rows attention gated; do
+for program in gemm rows sums attention gated; do
   build/bin/tesserac "bench/gpu/$program.tsr" "${options[@]}" -o "$folder/bundles/$program.bundle"
 done
 

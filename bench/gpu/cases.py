@@ -128,6 +128,28 @@ def rmsnorm_case(m, n, measured=False):
     return row_case("rmsnorm", "rmsnorm", exact_rmsnorm, peers, m, n, measured)
 
 
+SUMS = {
+    "sum_all": (lambda x: x.sum().reshape(1), lambda m, n: (1,)),
+    "sum_columns": (lambda x: x.sum(0), lambda m, n: (n,)),
+    "norm_all": (lambda x: x.square().sum().sqrt().reshape(1), lambda m, n: (1,)),
+    "max_columns": (lambda x: x.abs().amax(0), lambda m, n: (n,)),
+}
+
+
+def sum_case(entry, m, n, measured=False):
+    compute, shape = SUMS[entry]
+    wide = (lambda x: compute(x.float()).bfloat16()) if entry == "norm_all" else compute
+    fused = compiled(wide)
+
+    def bound(result, x):
+        magnitudes = compute(x.double().abs())
+        return BF16 * result.abs() + 2.0**-18 * magnitudes if magnitudes.numel() else magnitudes
+
+    peers = {"torch": lambda x, out: wide(x), "torch.compile": lambda x, out: fused(x)}
+    return Case(f"{entry} {m}x{n}", "sums", entry, ((m, n),), shape(m, n), lambda x: compute(x.double()), bound,
+                peers if measured else {}, 2 * m * n / 1e12, "TB/s")
+
+
 def softmax_case(m, n, measured=False):
     fused = compiled(lambda x: torch.softmax(x, -1))
     peers = {"torch": lambda x, out: torch.softmax(x, -1),
@@ -146,6 +168,8 @@ PRODUCT_SIZES = [
 ]
 NARROW_SIZES = [(1, 1, 1), (7, 41, 0), (127, 129, 63), (128, 128, 128), (129, 257, 144), (255, 511, 33), (1, 4096, 4096),
                 (256, 8, 4096), (384, 640, 1), (1024, 1000, 272), (2048, 2064, 528)]
+SUM_SIZES = [(1, 1), (1, 7), (255, 3), (256, 64), (257, 65), (511, 33), (1000, 8191), (8192, 1), (3, 100001),
+             (70001, 5)]
 ROW_SIZES = [(1, 1), (1, 7), (3, 64), (5, 127), (7, 1000), (33, 4096), (1000, 4097), (2, 16384),
              (0, 64)]
 
@@ -159,6 +183,8 @@ def checked_cases():
     for size in ROW_SIZES:
         yield rmsnorm_case(*size)
         yield softmax_case(*size)
+    for entry, size in itertools.product(SUMS, SUM_SIZES):
+        yield sum_case(entry, *size)
     yield from attention_cases.checked_attention(Case)
     yield from attention_cases.checked_gated(Case)
 
@@ -170,6 +196,9 @@ def measured_cases():
     for name, kind in itertools.product(NARROW, ("nk", "kn")):
         for size in ((4096, 4096, 4096), (8192, 8192, 8192), (8192, 2048, 512), (1000, 3000, 2000)):
             yield narrow_case(name, kind, *size, measured=True)
+    for entry in SUMS:
+        for size in ((65536, 1024), (1000, 100000), (4096, 4096), (1024, 768), (1000000, 16)):
+            yield sum_case(entry, *size, measured=True)
     yield rmsnorm_case(16384, 4096, measured=True)
     yield softmax_case(16384, 4096, measured=True)
     yield from attention_cases.measured_attention(Case)

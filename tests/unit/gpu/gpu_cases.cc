@@ -23,7 +23,7 @@ const SmallSchedule one_role{
     .block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .roles = {{"load", 0}, {"mma", 1}}};
 const SmallSchedule fused_multiply{.block = {{"m", 16}, {"n", 32}, {"k", 8}}, .warps = 2};
 const SmallSchedule bytes_by_roles{
-    .block = {{"m", 64}, {"n", 32}, {"k", 64}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
+    .block = {{"m", 64}, {"n", 32}, {"k", 32}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
 const SmallSchedule bytes{.block = {{"m", 64}, {"n", 32}, {"k", 32}}, .warps = 4};
 const SmallSchedule batched{.block = {{"b", 1}, {"m", 32}, {"n", 32}, {"k", 16}}, .warps = 4};
 

@@ -3,6 +3,8 @@
 
 #include <bit>
 #include <catch2/catch.hpp>
+#include <functional>
+#include <map>
 
 #include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
@@ -402,14 +404,39 @@ TEST_CASE("fallback kernels are dropped where one kernel is for all sizes") {
   }
 }
 
-TEST_CASE("allocate_shared gives every buffer a place of its own") {
+/// From which op of the kernel's own block to which its memory is used, counting loops whole.
+std::pair<int, int> used_from_to(Op* kernel, Value* memory) {
+  Block* block = kernel->region()->front();
+  std::map<Op*, int> positions;
+  for (Op* op : *block) positions.emplace(op, int(positions.size()));
+  std::pair<int, int> span{int(positions.size()), -1};
+  std::function<void(Value*)> follow = [&](Value* value) {
+    for (Use* use = value->first_use(); use; use = use->next()) {
+      Op* user = use->owner();
+      if (user->is(tile::info(OpKind::Slot)) || user->is(tile::info(OpKind::View))) {
+        follow(user->result());
+        continue;
+      }
+      while (user->block() != block) user = user->parent();
+      span = {std::min(span.first, positions.at(user)), std::max(span.second, positions.at(user))};
+    }
+  };
+  follow(memory);
+  return span;
+}
+
+TEST_CASE("allocate_shared gives every buffer a place of its own while it is used") {
   for (std::string_view machine : gpu_machines) {
     check_pass(PassId::allocate_shared, machine, {"matmul", "softmax", "rmsnorm", "generated"},
                [](GpuProgram& program) {
                  for (Op* kernel : program.kernels()) {
                    int64_t shared = kernel->required(common::Kernel::shared);
                    CHECK(shared <= program.machine().gpu.shared_per_block);
-                   std::map<int64_t, int64_t> ends;
+                   struct Place {
+                     int64_t begin, end;
+                     std::pair<int, int> used;
+                   };
+                   std::vector<Place> places;
                    walk(kernel, [&](Op* op) {
                      bool memory = op->is(tile::info(OpKind::AllocShared)) || op->is(tile::info(OpKind::Barriers));
                      if (!memory) return;
@@ -417,16 +444,19 @@ TEST_CASE("allocate_shared gives every buffer a place of its own") {
                      int64_t bytes = byte_size(type->dtype),
                              offset = op->required(tile::attr::AllocShared::offset);
                      for (Dim dim : type->dims) bytes *= *dim->constant();
-                     CHECK(ends.emplace(offset, offset + bytes).second);
+                     places.push_back({offset, offset + bytes, used_from_to(kernel, op->result())});
+                     CHECK(offset + bytes <= shared);
                      bool swizzled = type->layout.find("swizzle") != std::string_view::npos;
                      CHECK(offset % (swizzled ? 256 : 8) == 0);
                    });
-                   int64_t last = 0;
-                   for (const auto& [offset, end] : ends) {
-                     CHECK(offset >= last);
-                     last = end;
+                   for (size_t i = 0; i < places.size(); ++i) {
+                     for (size_t j = 0; j < i; ++j) {
+                       const Place &a = places[i], &b = places[j];
+                       bool apart = a.end <= b.begin || b.end <= a.begin;
+                       bool in_turn = a.used.second < b.used.first || b.used.second < a.used.first;
+                       CHECK((apart || in_turn));
+                     }
                    }
-                   CHECK(last <= shared);
                  }
                });
   }
