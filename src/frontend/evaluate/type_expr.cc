@@ -418,10 +418,11 @@ DimPattern TypeReader::read_dim(const ast::Expr& expr, PatternKind kind) {
   if (!name || !signature_) return dim;
   if (!signature_->declares_dim(name->text)) {
     if (!declares_) return dim;
+    // A name that the file gives a value has it, also where that is no size; functions and the prelude may be hidden.
     std::optional<Datum> value = outside(*name);
-    if (value && (value->is(DatumKind::Int) || value->is(DatumKind::Dim) || value->is_poison())) {
-      return dim;
-    }
+    Scope* where = nullptr;
+    bool has_value = value && !value->is(DatumKind::Function) && scope_.find(name->text, &where) && where->module();
+    if (has_value || (value && value->is_poison())) return dim;
   }
   dim.symbol = std::string(name->text);
   use(signature_->dims, name->text, name->loc);

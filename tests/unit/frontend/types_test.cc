@@ -77,6 +77,7 @@ TEST_CASE("A bare name in a dimension position declares a symbol") {
   CHECK(declared_by("x: Tensor[B, F, f32]", "const F = 3\n") == "B ;");
   CHECK(declared_by("x: Tensor[B, F, f32]", "dim F\n") == "B ;");
   CHECK(declared_by("x: Tensor[B, g, f32]", "def g():\n    pass\n") == "B g ;");
+  CHECK(declared_by("x: Tensor[B, g, f32]", "const g = 8 / 2\n") == "B ;");
 }
 
 TEST_CASE("A name in the dtype position that is no dtype is a dtype parameter") {

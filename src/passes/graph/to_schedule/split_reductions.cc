@@ -62,8 +62,8 @@ class Split {
     if (levels_ > 1 && !columns_.empty()) Split(of_parts, levels_ - 1).run();
   }
 
-  /// Whether what the reduction reads can be walked along its first `count` axes as if they were one: in what arithmetic
-  /// is done on, values repeat along all of them or none.
+  /// Whether what the reduction reads can be walked along its first `count` axes as if they were one: values that
+  /// arithmetic is done on repeat along all of them or none.
   bool is_one_axis(Value* value, size_t count, std::set<Value*>& seen) const {
     if (count == 1 || !seen.insert(value).second) return true;
     Op* op = value->def();
