@@ -12,6 +12,7 @@
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/copy_ring.h"
+#include "passes/tile/gpu/unused_keys.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 
@@ -105,6 +106,7 @@ struct Asked {
 
 Status multi_buffer(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "multi_buffer needs a machine");
+  report_unused_keys(module, context);
   std::vector<Asked> asked;
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;

@@ -1,0 +1,64 @@
+#include "passes/tile/gpu/unused_keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ir/core/kernel_size.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
+#include "ir/tile/ops.h"
+#include "passes/analysis/gpu_schedule.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera {
+
+namespace attr = tile::attr;
+
+namespace {
+
+struct Unused {
+  std::string_view key;
+  std::string why;
+};
+
+std::vector<Unused> unused_keys(Op* kernel, const Machine& machine) {
+  namespace key = schedule::key;
+  Attr from = kernel->attr(attr::Kernel::schedule);
+  GpuSchedule schedule = gpu_schedule(kernel, machine);
+  std::vector<Unused> found;
+  bool grouped = entry::text_of(from, key::order) == "grouped";
+  if (grouped && !schedule.persistent) {
+    found.push_back({key::order.name, "programs are numbered in groups where 'persistent' is true"});
+  } else if (!grouped && entry::node(from, key::group)) {
+    found.push_back({key::group.name, "it is the height of the groups of order=\"grouped\""});
+  }
+  if (entry::node(from, key::registers) && schedule.load_groups == 0)
+    found.push_back({key::registers.name, "they are those of the warps that 'roles' name"});
+  std::optional<int64_t> warps = entry::read(from, key::warps);
+  if (warps && *warps != schedule.compute_warps) {
+    found.push_back({key::warps.name, fmt::format("'roles' say how many warps compute: {}", schedule.compute_warps)});
+  }
+  return found;
+}
+
+}  // namespace
+
+void report_unused_keys(Module& module, PassContext& context) {
+  if (!context.machine->gpu.has_tma) return;  // which has no such keys
+  std::vector<Loc> told;
+  for (Op* kernel : *module.body()) {
+    bool own = kernel->is(tile::info(tile::OpKind::Kernel)) && kernel->attr(attr::Kernel::own);
+    if (!own || std::ranges::find(told, kernel->loc()) != told.end()) continue;
+    told.push_back(kernel->loc());
+    for (const auto& [key, why] : unused_keys(kernel, *context.machine)) {
+      context.diagnostics
+          .report(diag::schedule_no_effect, kernel->loc(), fmt::format("'{}'", key), kernel_name(kernel),
+                  context.machine->name)
+          .help(why);
+    }
+  }
+}
+
+}  // namespace tessera
