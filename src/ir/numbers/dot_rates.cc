@@ -10,9 +10,10 @@ namespace tessera {
 
 namespace {
 
-/// The first instruction of that shape, whatever its n; null if there is none.
+/// The first instruction of that shape; null if there is none. Those of wgmma have any n.
 const MmaInstruction* find(std::string_view shape) {
   auto has_shape = [&](const MmaInstruction& row) {
+    if (row.unit != MmaUnit::Wgmma) return shape == fmt::format("{}x{}x{}", row.m, row.n, row.k);
     return shape.starts_with(fmt::format("{}x", row.m)) && shape.ends_with(fmt::format("x{}", row.k));
   };
   std::span<const MmaInstruction> all = mma_instructions();

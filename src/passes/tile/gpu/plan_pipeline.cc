@@ -8,7 +8,8 @@
 //              `acquire; copy …; wait; mma; mma_wait; release`. The channel has one stage here;
 //              multi_buffer gives it more, specialise_roles splits the two sides.
 //   copies     other loads, which the threads copy: copy, copy_wait, barrier, mma, mma_wait, barrier.
-//   stores     an operand that is not loaded is computed in registers and stored.
+//   stores     an operand that is computed in registers is stored, and so is one that is loaded but lies in memory as
+//              the instruction cannot read it.
 //   registers  a left factor computed from the result of another MMA stays in registers, if the
 //              matrix unit reads it there: its accumulators have the layout of that factor.
 //
