@@ -60,11 +60,12 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     again.combined_axes_.merge(combined_axes_);
     return again.build();
   }
-  good = good && check_loop_extents() && check_lines();
+  good = good && check_loop_extents() && check_indices() && check_lines();
   if (good && store_results(done) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
     warn_of_parts();
     warn_of_blocks();
     warn_of_unused_axes();
+    warn_of_iterations();
     warn_of_one_program();
     finish_kernel(instance);
     return instance;

@@ -187,6 +187,11 @@ class KernelBuilder final : public Lowering {
   bool has_use(const KernelAxis& axis) const;
   void warn_of_unused_axes();
 
+  // Loops whose iterations replace what others made (kernel_iterations.cc).
+  void warn_of_carried(Op* loop);
+  void warn_of_stored(Op* loop);
+  void warn_of_iterations();
+
   // Axes that are one tile for no need (kernel_blocks.cc).
   bool is_added_up(Value* sum);
   void find_combined(std::set<const KernelAxis*>& whole);
@@ -240,6 +245,7 @@ class KernelBuilder final : public Lowering {
     std::string name;
     Loc loc;
     Dim extent, step;
+    const KernelAxis *over, *steps;  ///< axes that the source names for the two, if any
   };
   /// An axis of the kernel, or a loop over tiles of something else.
   struct Line {
@@ -257,8 +263,28 @@ class KernelBuilder final : public Lowering {
   std::optional<Pair> unrelated_in(EdgeSearch& search, Op* op) const;
   void help_transpose(DiagnosticEngine::Builder& builder, EdgeSearch& search, Op* dot) const;
   bool check_lines();
+
+  // What indices count (kernel_indices.cc).
+  struct Counter {
+    std::string name;
+    Loc loc;                         ///< of the loop; unknown for a program's index
+    const KernelAxis *over, *steps;  ///< the axis that is counted along, and that of the steps; null for no axis
+    bool is_one;                     ///< there is one tile alone
+  };
+  const KernelAxis* axis_over(const ast::For& loop) const;
+  std::optional<Counter> counter_of(const Value* index) const;
+  struct WrongIndex {
+    std::string counts, wanted;  ///< `wanted` with {} for the dimension
+    const KernelAxis* axis;      ///< whose index it should be; null for 0
+  };
+  std::optional<WrongIndex> wrong_index(const Counter& counter, const KernelAxis* axis, const KernelAxis* asked,
+                                        bool is_whole) const;
+  std::string index_text(const KernelAxis& axis, Op* op) const;
+  bool check_indices();
   std::string asked_text(Op* op, size_t axis, Dim extent, Dim tile) const;
   bool check_loop_extents();
+
+  // Tiles by the axes that they are of, continued (kernel_places.cc).
   void warn_of_elements(const Datum& index, Dim tile, std::string_view by);
   Value* tile_number(const Datum& index, Dim extent, Dim tile, Loc loc, std::string_view by);
   bool check_privileges(const TypePattern& type);

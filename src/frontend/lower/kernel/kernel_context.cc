@@ -304,6 +304,13 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
            fmt::format("{}", fmt::join(names, ", ")));
     return false;
   }
+  for (size_t i = 0; i < layer.positional.size(); ++i) {
+    auto named = layer.block.find(axes_[i].name);
+    if (named == layer.block.end() || named->second == layer.positional[i]) continue;
+    report(diag::schedule_two_extents, place, named->first, function_.name, layer.positional[i], named->second)
+        .help("give one of the two");
+    return false;
+  }
   if (!layer.positional.empty()) block.clear();
   for (const auto& [name, extent] : block_of(layer)) block[name] = extent;
   return true;

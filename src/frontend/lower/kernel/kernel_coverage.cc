@@ -1,8 +1,7 @@
 // Warns of kernels that read or write one part of an axis where all parts are probably meant.
 //
 // An index of the grid counts tiles of its axis. Where that axis is one whole tile, the index is 0
-// in each program. On a dimension of another axis it selects tiles of that axis, which no index
-// counts. A literal 0 selects the whole of an axis without a block, and one tile of any other.
+// in each program. A literal 0 selects the whole of an axis without a block, and one tile of any other.
 
 #include <algorithm>
 #include <set>
@@ -34,12 +33,6 @@ bool contains(const ast::Expr& expr, const ast::Node& node) {
   return found;
 }
 
-/// Whether the first tile has all of the axis.
-bool is_one_tile(const KernelAxis& axis) {
-  std::optional<int64_t> extent = axis.extent->constant(), tile = axis.tile->constant();
-  return axis.tile == axis.extent || (extent && tile && *extent <= *tile);
-}
-
 }  // namespace
 
 /// The dimensions of the loads that an axis stands for, and how the loads take it.
@@ -63,7 +56,7 @@ std::vector<KernelBuilder::TakenPart> KernelBuilder::taken_parts() {
 /// Whether each program stores the first tile of an axis of the grid at its own place along it.
 bool KernelBuilder::is_stored_along(const TakenPart& taken) const {
   const KernelAxis& axis = *taken.axis;
-  if (!axis.grid || !is_first(taken.index) || taken.tile != axis.tile || is_one_tile(axis)) return false;
+  if (!axis.grid || !is_first(taken.index) || taken.tile != axis.tile || axis.is_one_tile()) return false;
   bool found = false;
   walk(kernel_, [&](Op* op) {
     if (!op->is(info(OpKind::Store)) || found) return;
@@ -94,18 +87,13 @@ std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart
   auto counts = [&](const auto& loop) { return loop.second == &axis; };
   bool is_visited = axis.grid || std::ranges::any_of(loop_axes_, counts);
   if (is_visited || taken.tile != axis.tile) return std::nullopt;
-  OnePart part{"", fmt::format("take one after the other: for {0} in tile.range({1}, t.{0})", axis.name,
-                               axis.extent->text)};
-  if (is_first(taken.index)) {
-    // Tiles may be counted in the source: 0, 1, 2.
-    auto is_other = [&](const TakenPart& each) { return each.axis == &axis && !is_first(each.index); };
-    if (is_one_tile(axis) || std::ranges::any_of(all, is_other)) return std::nullopt;
-    part.why = "the index is 0, and no loop counts its tiles";
-    return part;
-  }
-  if (!counted || !counted->grid || counted->extent == axis.extent) return std::nullopt;
-  part.why = fmt::format("the index counts tiles of axis '{}', and no loop those of this one", counted->name);
-  return part;
+  if (!is_first(taken.index) || axis.is_one_tile()) return std::nullopt;
+  // Tiles may be counted in the source: 0, 1, 2.
+  auto is_other = [&](const TakenPart& each) { return each.axis == &axis && !is_first(each.index); };
+  if (std::ranges::any_of(all, is_other)) return std::nullopt;
+  return OnePart{"the index is 0, and no loop counts its tiles",
+                 fmt::format("take one after the other: for {0} in tile.range({1}, t.{0})", axis.name,
+                             axis.extent->text)};
 }
 
 void KernelBuilder::warn_of_parts() {
@@ -217,7 +205,7 @@ void KernelBuilder::warn_of_blocks() {
       std::set<const Value*> seen;
       bool reaches = false;
       for (unsigned i = 0; i < op->result_count(); ++i) reaches |= reaches_block(op->result(i), *axis, seen);
-      if (is_one_tile(*axis) || !reaches || has_part_for_each_block(*axis)) continue;
+      if (axis->is_one_tile() || !reaches || has_part_for_each_block(*axis)) continue;
       const Loc& loc = op->loc();
       if (!session().say_once(fmt::format("block:{}:{}:{}", loc.file, loc.line, loc.column))) continue;
       std::string name = op->is(info(OpKind::Reduce)) ? std::string(op->attr(schedule::attr::Reduce::kind))

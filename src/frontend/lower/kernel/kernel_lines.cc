@@ -1,6 +1,5 @@
-// Refuses kernels that pair elements of different axes where their blocks happen to be equal, and
-// loops that step otherwise than the tiles that are taken at their index. A kernel's result must
-// not change with the blocks that its schedule chooses.
+// Refuses kernels that pair elements of different axes where their blocks happen to be equal. A
+// kernel's result must not change with the blocks that its schedule chooses.
 //
 // An axis of a tile runs along an axis of the kernel, or along a loop over something else, as far
 // as its ops say so. What is computed, gathered or of a constant extent goes with everything.
@@ -20,25 +19,6 @@ namespace in = schedule::in;
 
 namespace {
 
-bool is_one_tile(Dim extent, Dim tile) {
-  std::optional<int64_t> elements = extent->constant(), most = tile->constant();
-  return tile == extent || (elements && most && *elements <= *most);
-}
-
-/// Whether two sizes are written as different names. What else they are may be one size.
-bool are_two_names(const ast::Expr* a, const ast::Expr* b) {
-  const auto *x = ast::as<ast::Name>(a), *y = ast::as<ast::Name>(b);
-  return x && y && x->text != y->text;
-}
-
-/// Whether two axes that are not the same have one extent, by its name, or one tile each of one extent.
-bool may_be_one(const KernelAxis& a, const KernelAxis& b) {
-  if (&a == &b) return true;
-  if (a.extent != b.extent) return false;
-  bool are_whole = is_one_tile(a.extent, a.tile) && is_one_tile(b.extent, b.tile);
-  return are_whole || !a.extent->constant() || !are_two_names(a.source, b.source);
-}
-
 /// The load that a value is of, if it is nowhere else used.
 Op* own_load(Value* value) {
   while (value->def() && value->first_use() && !value->first_use()->next()) {
@@ -48,32 +28,6 @@ Op* own_load(Value* value) {
     value = def->operand(0);
   }
   return nullptr;
-}
-
-/// A place of a memory that is accessed: index and extent of the tile along each of its dimensions.
-struct Access {
-  Value* memory;
-  std::vector<Value*> index;
-  std::vector<Dim> tile;
-};
-
-std::optional<Access> access_of(Op* op) {
-  if (op->is(info(OpKind::Load)))
-    return Access{op->in(in::Load::memory), op->ins(in::Load::index), op->result()->type()->dims};
-  if (!op->is(info(OpKind::CopyAsync))) return std::nullopt;
-  std::vector<Value*> index = op->ins(in::CopyAsync::index);
-  std::vector<Dim> tile = op->in(in::CopyAsync::to)->type()->dims;
-  if (tile.size() > index.size()) return std::nullopt;
-  std::vector<Value*> last(index.end() - ptrdiff_t(tile.size()), index.end());
-  return Access{op->in(in::CopyAsync::from), std::move(last), std::move(tile)};
-}
-
-bool depends_on(Value* value, const Value* on, size_t depth = 8) {
-  if (value == on) return true;
-  for (unsigned i = 0; depth && value->def() && i < value->def()->operand_count(); ++i) {
-    if (depends_on(value->def()->operand(i), on, depth - 1)) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -201,46 +155,6 @@ bool KernelBuilder::check_lines() {
                              found->first.tile()->text));
   });
   return good;
-}
-
-/// The extent of a load as the source may give it.
-std::string KernelBuilder::asked_text(Op* op, size_t axis, Dim extent, Dim tile) const {
-  auto asked = origins_.asked.find(op);
-  const KernelAxis* of = asked == origins_.asked.end() ? nullptr : asked->second[axis];
-  return of && of->extent == extent ? "t." + of->name : tile->text;
-}
-
-/// Refuses a tile at the index of a loop that takes steps of another extent along the same dimension. Where an index
-/// is computed of the loop's, such as 2 * k, its steps are meant.
-bool KernelBuilder::check_loop_extents() {
-  std::vector<std::pair<Op*, Access>> all;
-  walk(kernel_, [&](Op* op) {
-    if (auto access = access_of(op)) all.emplace_back(op, std::move(*access));
-  });
-  for (const auto& [op, access] : all) {
-    size_t leading = access.memory->type()->rank() - access.tile.size();
-    for (size_t i = 0; i < access.tile.size(); ++i) {
-      auto loop = loops_.find(access.index[i]);
-      Dim tile = access.tile[i], extent = access.memory->type()->dims[leading + i];
-      if (loop == loops_.end() || tile == loop->second.step || tile->is_constant(1)) continue;
-      const LoopTiles& tiles = loop->second;
-      if (extent != tiles.extent || (is_one_tile(extent, tile) && is_one_tile(extent, tiles.step))) continue;
-      auto computes = [&](const auto& other) {
-        const Access& of = other.second;
-        return of.memory == access.memory && of.index.size() == access.index.size() &&
-               of.index[i] != loop->first && depends_on(of.index[i], loop->first);
-      };
-      if (std::ranges::any_of(all, computes)) continue;
-      auto parameter = parameters_.find(access.memory);
-      std::string name = parameter == parameters_.end() ? "memory" : parameter->second->name;
-      report(diag::loop_extent, op->loc(), tiles.name, tiles.step->text, tile->text, leading + i, name)
-          .label(tiles.loc, fmt::format("it takes steps of {}", tiles.step->text))
-          .help(fmt::format("let the loop take the same steps: tile.range({}, {})", extent->text,
-                            asked_text(op, i, extent, tile)));
-      return false;
-    }
-  }
-  return true;
 }
 
 }  // namespace tessera::frontend

@@ -45,6 +45,7 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
   range->of_cache = of_cache;
   const KernelAxis* axis = arguments[1].axis();
   if (axis && axis->extent == extent) range->axis = axis;
+  range->steps = axis;
   BoundArguments bounds = arguments;
   size_t start = of_shape ? 3 : 2;
   if (of_cache && bounds[start + 1].is_none()) bounds.values[start + 1] = cache_length(arguments.call);
@@ -146,7 +147,7 @@ std::optional<Flow> KernelBuilder::for_each(const Datum& iterable, const ast::Fo
   Block* body = pipeline->region()->add_block();
   Value* index = body->add_arg(context().scalar(DType::I64), module_.intern(target->text));
   if (const KernelAxis* axis = axis_of_range(*range)) loop_axes_[index] = axis;
-  loops_[index] = {std::string(target->text), target->loc, range->extent, range->step};
+  loops_[index] = {std::string(target->text), target->loc, range->extent, range->step, axis_over(loop), range->steps};
   Scope* inner = evaluator_.open_scope(&scope);
   loop_scopes_.insert(inner);
   Datum counter = ops_.handle(index, target->loc);

@@ -21,7 +21,15 @@ struct KernelAxis {
   bool single = false;                ///< nothing asks for more than one element of it for each program
   const ast::Expr* source = nullptr;  ///< the expression of the extent
   Value* index = nullptr;             ///< of this program's tile, for a grid axis
+
+  bool is_one_tile() const;
 };
+
+/// Whether the first tile has all of the extent.
+bool is_one_tile(Dim extent, Dim tile);
+
+/// Whether two axes that are not the same have one extent, by its name, or one tile each of one extent.
+bool may_be_one(const KernelAxis& a, const KernelAxis& b);
 
 /// The value of `tile.context(…)`. The axes belong to the builder.
 class TileContext : public Object {
@@ -42,6 +50,7 @@ class TileRange : public Object {
   Value* first = nullptr;
   Value* last = nullptr;
   const KernelAxis* axis = nullptr;  ///< whose tiles it counts, if that was said
+  const KernelAxis* steps = nullptr;  ///< of which the source asked the step
   bool of_cache = false;             ///< over the positions of the kernel's KVCache that are there
 };
 

@@ -1,0 +1,176 @@
+// Refuses indices that count other tiles than those that are taken at them: tiles of another axis,
+// or of other extents. Blocks that happen to be equal hide such a mistake, and so do tiles past the
+// end, which are 0.
+//
+// What an index counts is certain if it is a program's index or a loop's as it stands. A computed
+// index, such as 2 * k or t.j + 1, is a number and is not checked.
+
+#include <algorithm>
+
+#include "frontend/lower/kernel/kernel_builder.h"
+#include "ir/schedule/ops.h"
+#include "support/diagnostic_rows.h"
+
+namespace tessera::frontend {
+
+using schedule::info;
+using schedule::OpKind;
+namespace in = schedule::in;
+
+namespace {
+
+/// A place of a memory that is accessed: index and extent of the tile along each of its dimensions. An index may be
+/// null where rows are given by number.
+struct Access {
+  Value* memory;
+  std::vector<Value*> index;
+  std::vector<Dim> tile;
+};
+
+std::optional<Access> access_of(Op* op) {
+  if (op->is(info(OpKind::Load)))
+    return Access{op->in(in::Load::memory), op->ins(in::Load::index), op->result()->type()->dims};
+  if (op->is(info(OpKind::Store)))
+    return Access{op->in(in::Store::memory), op->ins(in::Store::index), op->in(in::Store::value)->type()->dims};
+  if (op->is(info(OpKind::Gather)))
+    return Access{op->in(in::Gather::table), {nullptr, op->in(in::Gather::column)}, op->result()->type()->dims};
+  if (!op->is(info(OpKind::CopyAsync))) return std::nullopt;
+  std::vector<Value*> index = op->ins(in::CopyAsync::index);
+  std::vector<Dim> tile = op->in(in::CopyAsync::to)->type()->dims;
+  if (tile.size() > index.size()) return std::nullopt;
+  std::vector<Value*> last(index.end() - ptrdiff_t(tile.size()), index.end());
+  return Access{op->in(in::CopyAsync::from), std::move(last), std::move(tile)};
+}
+
+bool depends_on(Value* value, const Value* on, size_t depth = 8) {
+  if (value == on) return true;
+  for (unsigned i = 0; depth && value && value->def() && i < value->def()->operand_count(); ++i) {
+    if (depends_on(value->def()->operand(i), on, depth - 1)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+/// The axis whose extent a loop goes over by its name, `M` of `tile.range(M, t.k)`; null for any other extent.
+const KernelAxis* KernelBuilder::axis_over(const ast::For& loop) const {
+  const auto* call = ast::as<ast::Call>(loop.iterable);
+  const auto* extent = call && !call->arguments.empty() ? ast::as<ast::Name>(call->arguments[0].value) : nullptr;
+  for (const KernelAxis& axis : axes_) {
+    const auto* source = ast::as<ast::Name>(axis.source);
+    if (extent && source && source->text == extent->text) return &axis;
+  }
+  return nullptr;
+}
+
+/// What an index that stands as it is counts: tiles of the axes given, of which the first is named in messages.
+std::optional<KernelBuilder::Counter> KernelBuilder::counter_of(const Value* index) const {
+  if (auto loop = loops_.find(index); loop != loops_.end()) {
+    const LoopTiles& tiles = loop->second;
+    return Counter{tiles.name, tiles.loc, tiles.over, tiles.steps, is_one_tile(tiles.extent, tiles.step)};
+  }
+  for (const KernelAxis& axis : axes_) {
+    if (axis.index && axis.index == index)
+      return Counter{"t." + std::string(index->name()), {}, &axis, &axis, axis.is_one_tile()};
+  }
+  return std::nullopt;
+}
+
+/// How the source may count the tiles of an axis, at `op`.
+std::string KernelBuilder::index_text(const KernelAxis& axis, Op* op) const {
+  Value* index = tile_of(axis, op);
+  std::optional<Counter> counter = index ? counter_of(index) : std::nullopt;
+  if (counter && counter->steps && counter->steps != &axis) {
+    return fmt::format("let the loop '{1}' take steps of t.{0}: tile.range({2}, t.{0})", axis.name, counter->name,
+                       axis.extent->text);
+  }
+  if (counter) return fmt::format("{} counts tiles of axis '{}'", counter->name, axis.name);
+  return fmt::format("a loop counts tiles of axis '{0}': for {0} in tile.range({1}, t.{0})", axis.name,
+                     axis.extent->text);
+}
+
+/// What is wrong with an index along a dimension, which is `axis` or none of the kernel's; `asked` is the axis of the
+/// tile there, if the source says it.
+std::optional<KernelBuilder::WrongIndex> KernelBuilder::wrong_index(const Counter& counter, const KernelAxis* axis,
+                                                                    const KernelAxis* asked, bool is_whole) const {
+  auto differ = [](const KernelAxis* a, const KernelAxis* b) { return a && b && !may_be_one(*a, *b); };
+  std::string tiles = counter.over ? fmt::format("tiles of axis '{}'", counter.over->name) : "several tiles";
+  if (differ(counter.over, axis)) return WrongIndex{tiles, fmt::format("{{}} is axis '{}'", axis->name), axis};
+  if (differ(counter.steps, asked)) {
+    std::string counts = counter.over == counter.steps ? tiles : "steps of t." + counter.steps->name;
+    return WrongIndex{counts, fmt::format("the tile along {{}} is t.{}", asked->name), asked};
+  }
+  if (is_whole && !counter.is_one) return WrongIndex{tiles, "the tile is all of {}", nullptr};
+  return std::nullopt;
+}
+
+/// Refuses the index of one axis on a dimension or for a tile of another.
+bool KernelBuilder::check_indices() {
+  if (evaluator_.is_open()) return true;
+  bool good = true;
+  walk(kernel_, [&](Op* op) {
+    auto access = good ? access_of(op) : std::nullopt;
+    if (!access) return;
+    auto parameter = parameters_.find(access->memory);
+    const std::vector<Dim>& extents = access->memory->type()->dims;
+    if (parameter == parameters_.end() || extents.size() != access->index.size()) return;
+    std::vector<const KernelAxis*> axes = match_axes(parameter->second->type.dims, extents);
+    auto asked = origins_.asked.find(op);
+    for (size_t i = 0; good && i < axes.size(); ++i) {
+      std::optional<Counter> counter = counter_of(access->index[i]);
+      if (!counter) continue;
+      const KernelAxis* tile = asked == origins_.asked.end() ? nullptr : asked->second[i];
+      auto wrong = wrong_index(*counter, axes[i], tile, access->tile[i] == extents[i]);
+      if (!wrong) continue;
+      good = false;
+      std::string place = fmt::format("dimension {} of '{}'", i, parameter->second->name);
+      auto builder = report(diag::index_of_axis, op->loc(), counter->name, wrong->counts,
+                            fmt::format(fmt::runtime(wrong->wanted), place));
+      if (counter->loc.known()) builder.label(counter->loc, "the loop counts them");
+      builder.help(wrong->axis ? index_text(*wrong->axis, op) : "the index of a whole is 0");
+    }
+  });
+  return good;
+}
+
+/// The extent of a load as the source may give it.
+std::string KernelBuilder::asked_text(Op* op, size_t axis, Dim extent, Dim tile) const {
+  auto asked = origins_.asked.find(op);
+  const KernelAxis* of = asked == origins_.asked.end() ? nullptr : asked->second[axis];
+  return of && of->extent == extent ? "t." + of->name : tile->text;
+}
+
+/// Refuses a tile at the index of a loop that takes steps of another extent along the same dimension. Where an index
+/// is computed of the loop's, such as 2 * k, its steps are meant.
+bool KernelBuilder::check_loop_extents() {
+  std::vector<std::pair<Op*, Access>> all;
+  walk(kernel_, [&](Op* op) {
+    if (auto access = access_of(op)) all.emplace_back(op, std::move(*access));
+  });
+  for (const auto& [op, access] : all) {
+    size_t leading = access.memory->type()->rank() - access.tile.size();
+    for (size_t i = 0; i < access.tile.size(); ++i) {
+      auto loop = loops_.find(access.index[i]);
+      Dim tile = access.tile[i], extent = access.memory->type()->dims[leading + i];
+      if (loop == loops_.end() || tile == loop->second.step || tile->is_constant(1)) continue;
+      const LoopTiles& tiles = loop->second;
+      if (extent != tiles.extent || (is_one_tile(extent, tile) && is_one_tile(extent, tiles.step))) continue;
+      auto computes = [&](const auto& other) {
+        const Access& of = other.second;
+        return of.memory == access.memory && of.index.size() == access.index.size() &&
+               of.index[i] != loop->first && depends_on(of.index[i], loop->first);
+      };
+      if (std::ranges::any_of(all, computes)) continue;
+      auto parameter = parameters_.find(access.memory);
+      std::string name = parameter == parameters_.end() ? "memory" : parameter->second->name;
+      report(diag::loop_extent, op->loc(), tiles.name, tiles.step->text, tile->text, leading + i, name)
+          .label(tiles.loc, fmt::format("it takes steps of {}", tiles.step->text))
+          .help(fmt::format("let the loop take the same steps: tile.range({}, {})", extent->text,
+                            asked_text(op, i, extent, tile)));
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace tessera::frontend
