@@ -405,8 +405,10 @@ Value* FragmentStages::reduce(const Root& root, Value* before) {
       emitter_.builder(), tile::reduction_op(root.op->attr(attr::Reduce::kind)), {before, element});
   Value* rest = emitter_.binding(root.axis).rest;
   if (!rest) return after;
-  Value* rows = emitter_.index(*after->type()->dims[0]->constant());
-  return tile::merge(emitter_.builder(), after, before, {rows, rest});
+  std::vector<Value*> limits;
+  for (Dim extent : after->type()->dims) limits.push_back(emitter_.index(*extent->constant()));
+  limits[root.axis == emitter_.row() ? 0 : 1] = rest;
+  return tile::merge(emitter_.builder(), after, before, limits);
 }
 
 /// The fragment of a scan, known from here on to its readers in this iteration; returns the value
@@ -463,12 +465,16 @@ FragmentMemory FragmentStages::keep(Value* value, const Stage& stage) {
   return scratch_for(value, axes);
 }
 
-/// The value that combining no elements gives: where the columns of fragments are the axis, a
-/// reduction keeps as many partial results.
-Value* FragmentStages::start(const Root& root, int64_t width, bool spans) {
-  DimTable& dims = emitter_.context().dims();
+/// The value that combining no elements gives. Where the rows or columns of fragments are the axis, a reduction keeps
+/// as many partial results.
+Value* FragmentStages::start(const Root& root, int64_t width) {
   Type type = emitter_.fragment_type(left_by(root.op));
-  if (spans && !is_scan(root.op)) type = emitter_.context().tile({type->dims[0], dims.constant(width)}, type->dtype);
+  std::vector<Dim> extents = type->dims;
+  bool lies_in_fragments = root.axis == emitter_.row() || root.axis == emitter_.column();
+  if (lies_in_fragments && !is_scan(root.op)) {
+    extents[root.axis == emitter_.row() ? 0 : 1] = emitter_.context().dims().constant(width);
+    type = emitter_.context().tile(extents, type->dtype);
+  }
   std::string_view kind = root.op->attr(common::Along::kind);
   Attr none = tile::reduction_identity(emitter_.context(), kind, type->dtype);
   // Before the first element -0 changes nothing.
@@ -476,18 +482,27 @@ Value* FragmentStages::start(const Root& root, int64_t width, bool spans) {
   return tile::full(emitter_.builder(), type, none);
 }
 
+/// Rows of the fragments in the loop of a stage along an axis, while the columns at hand are of another.
+int64_t FragmentStages::rows_along(const Stage& stage) {
+  if (emitter_.row() >= 0 || !stage.kept.empty()) return 1;
+  auto all = [&](auto fits) { return std::ranges::all_of(stage.roots, fits); };
+  // Stores of values along the axis write several rows, which are transposed in registers.
+  bool transposes = may_choose_rows() && all([&](const Root& root) {
+    return kind_of(root.op) == OpKind::Store && stores_along(root.op, root.axis, emitter_.axes());
+  });
+  if (transposes) return stored_rows;
+  return all([](const Root& root) { return !is_scan(root.op); }) ? shape_.steps : 1;
+}
+
 void FragmentStages::write_shared_loop(const Stage& stage) {
   int axis = stage.roots[0].axis, row = emitter_.row(), column = emitter_.column();
-  // Where the columns are bound already the axis is stepped along one by one.
   bool spans = column < 0 || !emitter_.is_bound(column) || column == axis;
-  // Stores of values along the axis write several rows, which are transposed in registers.
-  bool transposes = may_choose_rows() && stage.kept.empty() &&
-               std::all_of(stage.roots.begin(), stage.roots.end(), [&](const Root& root) {
-                 return kind_of(root.op) == OpKind::Store && stores_along(root.op, axis, emitter_.axes());
-               });
-  if (spans) emitter_.set_shape(row, axis);
-  if (transposes) emitter_.set_shape(axis, column);
-  int64_t width = spans ? width_of(axis) : transposes ? stored_rows : 1;
+  int64_t width = spans ? width_of(axis) : rows_along(stage);
+  if (spans) {
+    emitter_.set_shape(row, axis);
+  } else if (width > 1) {
+    emitter_.set_shape(axis, column);
+  }
   FragmentEmitter::Values inits;
   std::vector<const Root*> combining;
   bool reverse = false;
@@ -495,7 +510,7 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
     if (!combines(root.op)) continue;
     combining.push_back(&root);
     reverse |= is_scan(root.op) && root.op->attr(attr::Scan::reverse);
-    inits.push_back(start(root, width, spans));
+    inits.push_back(start(root, width));
   }
   auto iterate = [&](const FragmentEmitter::Values& carried) { return combine(stage, carried); };
   Value* domain = stage.roots[0].domain;
@@ -506,8 +521,8 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
   for (size_t i = 0; i < combining.size(); ++i) {
     Op* op = combining[i]->op;
     Value* result = last[i];
-    if (spans && !is_scan(op))
-      result = tile::reduce_keep(emitter_.builder(), result, op->attr(common::Along::kind), 1);
+    if (!is_scan(op))
+      result = tile::reduce_keep(emitter_.builder(), result, op->attr(common::Along::kind), spans ? 1 : 0);
     emitter_.remember(left_by(op), result);
   }
   for (Value* value : stage.kept) emitter_.keep_in(value, keep(value, stage));

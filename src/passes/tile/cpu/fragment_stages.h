@@ -19,6 +19,7 @@ struct FragmentChoice {
   int64_t rows = 1;    ///< rows of a fragment
   int64_t unroll = 1;  ///< steps of k in one iteration of the innermost loop
   int64_t run = 16;    ///< steps of k that lie together in a panel of the left operand
+  int64_t steps = 1;   ///< elements of an axis, other than the columns at hand, that an iteration takes as rows
   bool keeps = true;   ///< values that several stages need may be kept in scratch memory
 };
 
@@ -73,7 +74,8 @@ class FragmentStages {
   void write_nested(const Root& root);
   Stage alone(Op* op, const std::vector<int>& around);
   void write_nested(const Root& root, const std::vector<int>& axes, size_t depth);
-  Value* start(const Root& root, int64_t width, bool spans);
+  Value* start(const Root& root, int64_t width);
+  int64_t rows_along(const Stage& stage);
   Value* scan(const Root& root, Value* before);
   Value* reduce(const Root& root, Value* before);
   FragmentMemory keep(Value* value, const Stage& stage);

@@ -238,6 +238,7 @@ class KernelSplit {
       shape_.lanes = 32 * gpu_schedule(kernel_, machine).compute_warps;
       shape_.width = shape_.lanes * elements_per_thread;
       shape_.keeps = false;
+      if (column_outside_ && combines_rows()) choose_gpu_columns();
       return;
     }
     shape_.lanes = machine.lanes(4);
@@ -265,6 +266,24 @@ class KernelSplit {
     int64_t lanes = shape_.lanes;
     if (row_ >= 0 || back_to_back_) shape_.rows = fragment[0];
     column_extent_ = std::max(lanes, fragment[1] / lanes * lanes);
+  }
+
+  /// Whether elements are combined along something else than the columns.
+  bool combines_rows() const {
+    std::set<int> combined = combined_axes();
+    combined.erase(column_);
+    return !combined.empty();
+  }
+
+  /// As many columns as there are, in whole warps, and rows for the other threads: each thread then has independent
+  /// loads in flight, and none is idle where the columns are few.
+  void choose_gpu_columns() {
+    constexpr int64_t warp = 32, most_unknown = 128;
+    std::optional<int64_t> extent = axes_.extent(column_)->constant();
+    int64_t columns = std::min(extent.value_or(most_unknown), shape_.width);
+    column_extent_ = warp;
+    while (column_extent_ < columns) column_extent_ *= 2;
+    shape_.steps = std::max<int64_t>(shape_.width / column_extent_, 1);
   }
 
   /// Whether a matrix unit computes back-to-back dots: the columns at hand are then as many as it
