@@ -139,7 +139,7 @@ def tile_page():
             "| operator | meaning |", "| --- | --- |",
             "| `+ - * / // % **`, `& \\| ^ ~ << >>`, comparisons | of each element; shapes broadcast |",
             "| `@` | `tile.dot` |", "| `x[:, None]` | adds an axis |", "",
-            f"`tools/gen_ops_docs.py` writes this page from `{builtin_rows.TILE}`.", ""]
+            f"<!-- tools/gen_ops_docs.py writes this page from {builtin_rows.TILE} -->", ""]
     for what, row in read_table(builtin_rows.TILE):
         if what == "elementwise":
             page += elementwise_table() + [""]
@@ -225,7 +225,7 @@ def main():
            "| kernels to call by name | [Kernels of the library](#kernels-of-the-library) |",
            "| rounding and error bounds | [numerics.md](numerics.md) |", "| ops of the Graph IR | [ir/graph.md](ir/graph.md) |",
            "| functions of kernels | [tile.md](tile.md) |", "",
-           f"`tools/gen_ops_docs.py` writes this page from `{builtin_rows.OPS}` and `stdlib/`.", ""]
+           f"<!-- tools/gen_ops_docs.py writes this page from {builtin_rows.OPS} and stdlib/ -->", ""]
     pages = {"docs/ops.md": ops + table_page() + library_page() + kernel_page(), "docs/tile.md": tile_page()}
     differ = False
     for name, lines in pages.items():
