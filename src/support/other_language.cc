@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view cuda_page = "docs/migration/cuda.md", triton_page = "docs/migration/triton.md",
                            torch_page = "docs/migration/pytorch.md", numpy_page = "docs/migration/numpy.md",
-                           language_page = "docs/language.md";
+                           jax_page = "docs/migration/jax.md", language_page = "docs/language.md";
 constexpr std::string_view c_source = "C or C++ source";
 
 /// What a line begins with; `is_word` where a space and another word follow; and what it ends with.
@@ -53,8 +53,8 @@ struct Package {
 
 constexpr Package packages[] = {
     {"torch", "PyTorch source", torch_page},       {"tensorflow", "TensorFlow source", torch_page},
-    {"keras", "Keras source", torch_page},         {"flax", "JAX source", numpy_page},
-    {"jax", "JAX source", numpy_page},             {"numpy", "Python source", numpy_page},
+    {"keras", "Keras source", torch_page},         {"flax", "JAX source", jax_page},
+    {"jax", "JAX source", jax_page},             {"numpy", "Python source", numpy_page},
     {"lightning", "PyTorch source", torch_page},   {"pytorch_lightning", "PyTorch source", torch_page},
 };
 

@@ -4,7 +4,7 @@
 Usage: migration_test.py BUILD_DIR [PART OF A PAGE'S NAME...] [--bless]
 
 A page with a table "operand | type" has rows of expressions on whole tensors: each becomes an entry. Where the other
-column's library is at hand (NumPy, PyTorch), its cell is evaluated on the same operands, and dtype, shape and numbers are
+column's library is at hand (NumPy, PyTorch, JAX), its cell is evaluated on the same operands, and dtype, shape and numbers are
 compared, except of random numbers. A page with a block in which a line is `...` has rows of expressions and statements in
 a kernel: each stands in that place, and a cell of the column "Schedule" in the kernel's schedule; whole tensors are then in
 the column "Tensors". Cells in `code` count, of
@@ -26,13 +26,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from usage import build_folder
 
 FOLDER = pages.ROOT / "docs/migration"
-LEAST_ROWS = {"numpy": 85, "pytorch": 70, "triton": 40, "cuda": 38}
+LEAST_ROWS = {"numpy": 85, "pytorch": 70, "jax": 60, "triton": 40, "cuda": 38}
 CODE = re.compile(r"^`(.*)`$")
 SPLIT = re.compile(r"(?<!\\)\|")
 DTYPES = {"f32": numpy.float32, "f16": numpy.float16, "i32": numpy.int32, "i64": numpy.int64, "bool": numpy.bool_}
 DOTS = r"(?m)^( *)\.\.\.$"  # where a page's kernel has its rows
 STATEMENT = re.compile(r"(for|if|print|tile\.(store|scatter|barrier|wait|async_copy|atomic_add))\b|[\w., ]+ [+*-]?= ")
-RANDOM = re.compile(r"np\.random|torch\.rand|dropout\(")
+RANDOM = re.compile(r"np\.random|torch\.rand|jax\.random|dropout\(")
 TARGETS = ["--target=cpu:x86-64-v3"]
 
 
@@ -100,10 +100,21 @@ def expected_of(cell, names):
     return numpy.asarray(result)
 
 
+def names_of_jax(values):
+    try:
+        import jax
+    except ImportError:
+        return None
+    names = {name: jax.numpy.asarray(value) for name, value in values.items()}
+    return dict(names, jax=jax, jnp=jax.numpy, lax=jax.lax)
+
+
 def names_of(page, values):
     """What the cells of a page may name, or None where its library is not at hand."""
     if page.stem == "numpy":
         return dict({name: value.copy() for name, value in values.items()}, np=numpy)
+    if page.stem == "jax":
+        return names_of_jax(values)
     if page.stem != "pytorch":
         return None
     try:

@@ -21,8 +21,8 @@ from reference import Reference  # noqa: E402
 # comes last, so that a new page is never lost.
 NAVIGATION = (
     ("Begin", ("install", "first-program", "tutorial/index", "tutorial/*")),
-    ("Coming from elsewhere", ("migration/index", "migration/numpy", "migration/pytorch", "migration/triton",
-                               "migration/cuda", "migration/*", "faq")),
+    ("Coming from elsewhere", ("migration/index", "migration/numpy", "migration/pytorch", "migration/jax",
+                               "migration/triton", "migration/cuda", "migration/*", "faq")),
     ("Language", ("language", "grammar", "numerics")),
     ("Kernels", ("kernels", "schedules", "layouts")),
     ("Tools", ("debugging", "inspector", "editors", "formatting", "diagnostics")),

@@ -174,8 +174,6 @@ constexpr Row names[] = {
     {"CrossEntropyLoss", lost}, {"MSELoss", lost}, {"NLLLoss", lost}, {"BCELoss", lost}, {"ModuleList", listed},
     {"Adam", stepped}, {"AdamW", stepped}, {"SGD", stepped}, {"DataLoader", "each call is given its batch"},
     {"jit", "an entry is marked above its definition: @jit"},
-    {"break", "a loop ends with its range or its condition; where(condition, a, b) keeps a value as it is"},
-    {"continue", "put the rest of the iteration into an 'if', or keep a value with where(condition, a, b)"},
     {"cat", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"concatenate", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"hstack", "tensors are put beside each other by concat((x, y), axis=1)"},
@@ -199,8 +197,6 @@ constexpr Row names[] = {
     {"array", "a tensor of one value is full((B, D), 0.5, f32); tables of numbers are params"},
     {"super", "a module has no base; it is made with its parameters: model = Model(64)"},
     {"self", "'self' is the first parameter of a method of a module"},
-    {"assert", "conditions on sizes are stated in the signature: where S % 64 == 0; for those on values, "
-               "where(condition, x, 0.0) chooses elements"},
     {"relu6", "minimum(maximum(x, 0.0), 6.0)"},
     {"clip", "minimum(maximum(x, low), high)"},
     {"attention", "attention of several heads is flash_attention(q, k, v, causal=True)"},
@@ -319,7 +315,8 @@ constexpr Row differing[] = {
     {"load", loaded}};
 
 constexpr std::string_view triton_names[] = {"tl", "triton"};
-constexpr std::string_view array_names[] = {"np", "numpy", "jnp", "jax", "lax", "cp", "cupy", "nnx"};
+constexpr std::string_view array_names[] = {"np", "numpy", "cp", "cupy"};
+constexpr std::string_view jax_names[] = {"jnp", "jax", "lax", "nnx"};
 constexpr std::string_view torch_names[] = {"torch", "nn", "F", "optim"};
 constexpr std::string_view other_names[] = {"math", "tf", "keras"};
 
@@ -421,11 +418,13 @@ std::string_view help_for_text(std::string_view parameter, std::string_view text
 }
 
 bool is_package(std::string_view name) {
-  return has(triton_names, name) || has(array_names, name) || has(torch_names, name) || has(other_names, name);
+  return has(triton_names, name) || has(array_names, name) || has(jax_names, name) || has(torch_names, name) ||
+         has(other_names, name);
 }
 
 std::string_view migration_page(std::string_view package) {
   if (has(triton_names, package)) return "docs/migration/triton.md";
+  if (has(jax_names, package)) return "docs/migration/jax.md";
   return has(array_names, package) ? "docs/migration/numpy.md" : "docs/migration/pytorch.md";
 }
 

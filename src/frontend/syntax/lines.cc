@@ -339,7 +339,7 @@ std::string_view keyword_for(std::string_view foreign) {
 
 std::string_view help_for_statement(std::string_view word) {
   constexpr std::string_view loops =
-      "a loop ends with its range or its condition; where(condition, a, b) keeps a value";
+      "a loop ends with its range or its condition; where(condition, a, b) keeps a value as it is";
   constexpr std::string_view whole = "nothing fails in the middle of a program; conditions on sizes are stated in the "
                                      "signature: where S % 64 == 0";
   constexpr std::string_view waits = "calls wait for what they need: leave it out";
@@ -352,7 +352,8 @@ std::string_view help_for_statement(std::string_view word) {
       {"global", "a function reads the names of its file, which keep their values: take what changes as a parameter, "
                  "and return the new value"},
       {"nonlocal", "a function reads the names around it without a declaration: leave it out"},
-      {"break", loops}, {"continue", loops},
+      {"break", loops},
+      {"continue", "put the rest of the iteration into an 'if', or keep a value with where(condition, a, b)"},
       {"match", "values that are known while compiling are compared by 'if'; where(condition, a, b) chooses elements"}};
   for (const auto& [name, help] : absent) {
     if (name == word) return help;
