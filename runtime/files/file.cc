@@ -15,10 +15,7 @@ namespace tessera::format {
 
 namespace {
 
-Error system_error(std::string_view verb, const std::string& path) {
-  int code = errno;
-  return error("cannot ", verb, " ", in_quotes(path), ": ", std::strerror(code));
-}
+Error system_error() { return {std::strerror(errno)}; }
 
 /// A descriptor that closes itself.
 struct Descriptor {
@@ -31,17 +28,22 @@ struct Descriptor {
 }  // namespace
 
 Result<MappedFile> MappedFile::open(const std::string& path) {
+  Result<MappedFile> file = map(path);
+  return file ? std::move(file) : error("cannot read ", in_quotes(path), ": ", file.error().text);
+}
+
+Result<MappedFile> MappedFile::map(const std::string& path) {
   // Opening a pipe would wait for who writes it, and opening a device may do something.
   struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return system_error("read", path);
-  if (const char* why = base::why_no_file(info)) return error("cannot read ", in_quotes(path), ": ", why);
+  if (::stat(path.c_str(), &info) != 0) return system_error();
+  if (const char* why = base::why_no_file(info)) return error(why);
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
-  if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error("read", path);
-  if (const char* why = base::why_no_file(info)) return error("cannot read ", in_quotes(path), ": ", why);
+  if (file.fd < 0 || ::fstat(file.fd, &info) != 0) return system_error();
+  if (const char* why = base::why_no_file(info)) return error(why);
   MappedFile out;
   if (info.st_size == 0) return out;
   void* at = ::mmap(nullptr, size_t(info.st_size), PROT_READ, MAP_PRIVATE, file.fd, 0);
-  if (at == MAP_FAILED) return system_error("map", path);
+  if (at == MAP_FAILED) return system_error();
   out.mapping_ = static_cast<const char*>(at);
   out.mapped_size_ = size_t(info.st_size);
   return out;

@@ -12,6 +12,8 @@ namespace tessera::format {
 class MappedFile {
  public:
   static Result<MappedFile> open(const std::string& path);
+  /// The same, with the reason alone as the error.
+  static Result<MappedFile> map(const std::string& path);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();

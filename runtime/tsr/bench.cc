@@ -17,6 +17,7 @@
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
 #include "support/render/units.h"
+#include "tools/command_line/sizes.h"
 #include "tools/report/report.h"
 
 namespace tessera::tool {
@@ -156,8 +157,8 @@ class Bench {
 
  private:
   int read_target() {
-    auto file = format::MappedFile::open(options_.bundle);
-    if (!file) return fail(file.error().text);
+    auto file = format::MappedFile::map(options_.bundle);
+    if (!file) return fail_read(options_.bundle, file.error().text);
     file_ = std::move(*file);
     const char* target = "";
     tsrGetModuleTarget(session_.module(), &target);
@@ -174,27 +175,17 @@ class Bench {
 
   /// The work of a call for these dims, where the bundle has it.
   std::optional<report::EntryWork> work_of(const std::string& entry) {
-    report::Options sizes{.other_dims = 0, .entries = {entry}};  // integers that have no size are 0
-    for (size_t i = 0; i < names_.size(); ++i) sizes.dims[names_[i]] = values_[i];
+    report::Options sizes{.dims = sizes_.named, .other_dims = 0, .entries = {entry}};  // integers without a size are 0
     auto work = report::work_of(file_->bytes(), target_, sizes, [this](double bytes) { return figures(bytes); });
     return work ? *work : std::nullopt;
   }
 
   int read_dims() {
-    for (const std::string& text : options_.dims) {
-      Assignment dim;
-      if (int code = split_assignment(text, "--dims", dim)) return code;
-      int64_t value = 0;
-      const char* end = dim.value.data() + dim.value.size();
-      auto [at, status] = std::from_chars(dim.value.data(), end, value);
-      if (status != std::errc() || at != end || value < 0) {
-        return fail(cat("--dims ", dim.name, " takes a count, got ", in_quotes(dim.value)));
-      }
-      if (std::find(names_.begin(), names_.end(), dim.name) != names_.end()) {
-        return fail(cat("dimension ", in_quotes(dim.name), " is given twice"));
-      }
-      names_.push_back(dim.name);
-      values_.push_back(value);
+    std::string problem = command_line::read_sizes(options_.dims, false, sizes_);
+    if (!problem.empty()) return fail(problem);
+    for (const auto& [name, size] : sizes_.named) {
+      names_.push_back(name);
+      values_.push_back(size);
     }
     return exit_ok;
   }
@@ -224,20 +215,13 @@ class Bench {
     for (const std::string& entry : entries) {
       if (int code = dims_of(entry, known, known)) return code;
     }
-    std::vector<std::string> names(known.begin(), known.end());
-    for (const std::string& name : names_) {
-      if (known.count(name)) continue;
-      std::string others = suggestion(name, names);
-      if (others.empty() && !names.empty()) others = cat("; dimensions are ", listed(names));
-      return fail(cat("nothing that is timed has a dimension ", in_quotes(name), others));
-    }
+    if (int code = check_sizes(sizes_.named, {known.begin(), known.end()})) return code;
     for (const std::string& entry : entries) {
       std::set<std::string> dims, inputs;
       if (int code = dims_of(entry, dims, inputs)) return code;
       std::string missing;
       for (const std::string& name : dims) {
-        bool given = std::find(names_.begin(), names_.end(), name) != names_.end();
-        if (!given) missing += cat(missing.empty() ? "" : ",", name, "=N");
+        if (!sizes_.named.contains(name)) missing += cat(missing.empty() ? "" : ",", name, "=N");
       }
       if (!missing.empty()) return fail(cat(entry, " needs --dims ", missing));
     }
@@ -439,7 +423,8 @@ class Bench {
   std::string target_;
   const Machine* machine_ = nullptr;
   std::optional<MeasuredRates> rates_;  ///< of a CPU
-  std::vector<std::string> names_;
+  command_line::Sizes sizes_;
+  std::vector<std::string> names_;  ///< those of sizes_
   std::vector<int64_t> values_;
   Random random_;
 };
@@ -451,19 +436,16 @@ void add_bench_command(CLI::App& command, int& exit_code) {
   command.footer(epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle that has the entries")->required();
   command.add_option("ENTRY", options->entries, "entries to time; all when none is named");
-  add_dims_option(command, options->dims, "sizes of dimensions, as B=8,S=256");
+  command_line::add_sizes_option(command, options->dims, "sizes of dimensions, as B=8,S=256");
   command.add_option("--params", options->params, "safetensors file with parameters")
       ->type_name("FILE")
       ->allow_extra_args(false);
   add_device_options(command, options->device);
   add_limit_options(command, options->device);
-  command.add_option("--warmup", options->warmup, "calls before the timed ones")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str()
-      ->type_name("N");
-  command.add_option("--runs", options->runs, "timed calls; 0: as many as --seconds allow")
-      ->check(CLI::Range(0, 10000000))
-      ->type_name("N");
+  CLI::Option* warmup = command.add_option("--warmup", options->warmup, "calls before the timed ones");
+  command_line::take_count(*warmup->type_name("N")->capture_default_str(), 0, 1'000'000);
+  CLI::Option* runs = command.add_option("--runs", options->runs, "timed calls; 0: as many as --seconds allow");
+  command_line::take_count(*runs->type_name("N"), 0, 10'000'000);
   take_seconds(*command.add_option("--seconds", options->seconds, "time for the timed calls of an entry")
                     ->capture_default_str(),
                86400);

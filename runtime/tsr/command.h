@@ -1,13 +1,16 @@
 #pragma once
 // What the subcommands of tsr share: how they are declared, how they fail.
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "support/diagnostic.h"
+#include "tools/command_line/values.h"
+
 namespace CLI {
 class App;
-class Option;
 }
 
 namespace tessera::tool {
@@ -22,10 +25,19 @@ inline constexpr int exit_internal = 70;
 #include "runtime/tsr/commands.def"
 #undef COMMAND
 
-/// Prints "tsr: error: ..." and returns the exit code of a user's error.
+using command_line::listed;
+using command_line::suggestion;
+
+/// Prints "tsr: error: … [command-line]" and returns the exit code of a user's error.
 int fail(std::string_view text);
-/// The same of a file that cannot be written.
+/// The same with another tag.
+int fail(DiagKind<1> tag, std::string_view text, std::string_view help = {});
+/// The same of a file that cannot be read or written.
+int fail_read(std::string_view path, std::string_view problem);
 int fail_write(std::string_view path, std::string_view problem);
+/// The same of a file that is not `wanted`, "a safetensors file": what it is instead, or else the problem.
+int fail_content(DiagKind<1> tag, const std::string& path, std::string_view bytes, std::string_view wanted,
+                 std::string_view problem);
 /// The same of the command line itself.
 int fail_command_line(std::string_view text, std::string_view command);
 
@@ -33,17 +45,9 @@ int fail_command_line(std::string_view text, std::string_view command);
 /// user's error for the rest. `subject`, such as a path, goes before the text when it is not empty.
 int fail_status(int status, std::string_view subject = "");
 
-/// Says so where a program or its IR is given for a bundle.
-int refuse_source(const std::string& path);
-
-/// --dims NAME=SIZE,..., which may be given several times.
-CLI::Option& add_dims_option(CLI::App& command, std::vector<std::string>& dims, const std::string& description);
-
-/// "B, D and S".
-std::string listed(const std::vector<std::string>& names);
-
-/// "; did you mean 'x'?" when a candidate is within a third of the name's length or differs in the
-/// case of letters only, else "".
-std::string suggestion(std::string_view name, const std::vector<std::string>& candidates);
+/// Says so where a file cannot be read, or a program or its IR is given for a bundle.
+int check_bundle_file(const std::string& path);
+/// Says so where a size is given that is none of `known`.
+int check_sizes(const std::map<std::string, int64_t>& sizes, const std::vector<std::string>& known);
 
 }  // namespace tessera::tool

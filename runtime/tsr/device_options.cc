@@ -5,7 +5,7 @@
 #include "runtime/files/text.h"
 #include "runtime/files/threads.h"
 #include "runtime/format/check_names.h"
-#include "tools/command_line/byte_size.h"
+#include "tools/command_line/values.h"
 
 namespace tessera::tool {
 
@@ -13,11 +13,9 @@ void add_device_options(CLI::App& command, DeviceOptions& options) {
   command.add_option("--device", options.device, "device to run on: cpu, or cuda:N for a GPU")
       ->type_name("DEVICE")
       ->capture_default_str();
-  command
-      .add_option("--threads", options.threads,
-                  "threads that kernels use on a CPU; 0: all processors")
-      ->check(CLI::Range(0, runtime::most_threads))
-      ->type_name("N");
+  CLI::Option* threads =
+      command.add_option("--threads", options.threads, "threads that kernels use on a CPU; 0: all processors");
+  command_line::take_count(*threads->type_name("N"), 0, runtime::most_threads);
   command.add_flag("--allow-jit", options.allow_jit,
                    "let the GPU's driver compile bundles that have PTX only");
 }

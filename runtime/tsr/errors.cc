@@ -9,10 +9,11 @@
 
 namespace tessera::tool {
 
-void Errors::print(std::string_view text, std::string_view help) {
+void Errors::print(const Diagnostic& diagnostic) {
   std::string head = error_style().bold_red("error:");
-  std::fprintf(stderr, "tsr: %s %.*s\n", head.c_str(), int(text.size()), text.data());
-  if (!help.empty()) std::fprintf(stderr, "%.*s\n", int(help.size()), help.data());
+  std::string tag = diag_tag(diagnostic.id);
+  std::fprintf(stderr, "tsr: %s %s [%s]\n", head.c_str(), diagnostic.message.c_str(), tag.c_str());
+  for (const std::string& help : diagnostic.helps) std::fprintf(stderr, "help: %s\n", help.c_str());
 }
 
 void Errors::show() {

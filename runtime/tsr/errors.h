@@ -10,18 +10,17 @@ namespace tessera::tool {
 
 class Errors {
  public:
-  Errors() : engine_(sources_) {}
+  Errors() : engine_(sources_) { engine_.set_error_limit(0); }
   Errors(const Errors&) = delete;
 
   /// From now on errors are kept for finish().
   void keep_for_json() { is_json_ = true; }
-  /// "tsr: error: ...", and where there is one a line that helps.
-  template <typename Kind>
-  void add(Kind kind, std::string_view text, std::string_view help = {}) {
-    std::string shown = format::printable(text), helps = format::printable(help);
-    auto builder = engine_.report(kind, {}, shown);
-    if (!help.empty()) builder.help(helps);
-    if (!is_json_) print(shown, helps);
+  /// "tsr: error: … [tag]", and where there is one a line that helps.
+  template <int N, typename... Texts>
+  void add(DiagKind<N> kind, std::string_view help, const Texts&... texts) {
+    auto builder = engine_.report(kind, {}, format::printable(texts)...);
+    if (!help.empty()) builder.help(format::printable(help));
+    if (!is_json_) print(engine_.all().back());
     shown_ = engine_.all().size();
   }
   /// Files and errors of IR; show() prints what was reported since its last call.
@@ -32,7 +31,7 @@ class Errors {
   void finish() const;
 
  private:
-  static void print(std::string_view text, std::string_view help);
+  static void print(const Diagnostic& diagnostic);
 
   SourceManager sources_;
   DiagnosticEngine engine_;

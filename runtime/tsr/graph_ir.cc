@@ -12,6 +12,7 @@
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/errors.h"
 #include "runtime/tsr/kernel_calls.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::tool {
 
@@ -25,11 +26,11 @@ GraphIr::GraphIr() {
 
 int GraphIr::open(const std::string& path) {
   bundle_ = path;
-  if (int code = refuse_source(path)) return code;
-  auto file = format::MappedFile::open(path);
-  if (!file) return fail(file.error().text);
+  if (int code = check_bundle_file(path)) return code;
+  auto file = format::MappedFile::map(path);
+  if (!file) return fail_read(path, file.error().text);
   auto bundle = format::BundleView::open(file->bytes());
-  if (!bundle) return fail(cat(path, ": ", bundle.error().text));
+  if (!bundle) return fail_content(diag::bad_bundle, path, file->bytes(), "a bundle", bundle.error().text);
   const format::BundleEntry* found = bundle->find(format::graph_ir_name);
   if (!found) {
     return fail(cat(path, " carries no ", format::graph_ir_name,

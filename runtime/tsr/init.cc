@@ -11,9 +11,10 @@
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/terminal.h"
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "support/same_file.h"
-#include "tools/command_line/byte_size.h"
+#include "tools/command_line/values.h"
 
 namespace tessera::tool {
 
@@ -106,7 +107,7 @@ int init(const InitOptions& options) {
     tensors.push_back(to_view(parameter.name, parameter.value));
   }
   auto bytes = format::write_safetensors(std::move(tensors));
-  if (!bytes) return fail(cat(options.output, ": ", bytes.error().text));
+  if (!bytes) return fail(diag::bad_tensor_file, cat(options.output, ": ", bytes.error().text));
   std::string problem;
   return write_file(options.output, *bytes, problem) ? exit_ok : fail_write(options.output, problem);
 }

@@ -16,7 +16,9 @@
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/numbered.h"
 #include "runtime/tsr/terminal.h"
+#include "support/diagnostic_rows.h"
 #include "support/render/units.h"
+#include "tools/command_line/sizes.h"
 #include "tools/report/report.h"
 
 namespace tessera::tool {
@@ -34,7 +36,7 @@ struct InspectOptions {
   bool json = false;
   std::string ir;
   std::string fn;
-  std::string report;
+  bool report = false;
   std::vector<std::string> dims;
   std::vector<std::string> entries;
 };
@@ -234,9 +236,9 @@ class Inspection {
       for (const std::string& target : bundle_.manifest().targets) {
         std::string path = format::plan_path(entry.name, target);
         const format::BundleEntry* found = bundle_.find(path);
-        if (!found) return fail(cat(options_.bundle, ": there is no ", path));
+        if (!found) return fail(diag::bad_bundle, cat(options_.bundle, ": there is no ", path));
         auto plan = format::decode_plan(found->bytes);
-        if (!plan) return fail(cat(path, ": ", plan.error().text));
+        if (!plan) return fail(diag::bad_bundle, cat(path, ": ", plan.error().text));
         format::print_plan(*plan, put);
       }
     }
@@ -249,29 +251,32 @@ class Inspection {
 };
 
 int print_report(const InspectOptions& options, std::string_view bundle) {
-  report::Options wanted{.entries = options.entries, .json = options.report == "json"};
-  for (const std::string& dim : options.dims) {
-    if (report::read_dim(dim, wanted)) continue;
-    return fail(cat("--dims takes NAME=SIZE, not ", in_quotes(dim)));
+  command_line::Sizes sizes;
+  std::string problem = command_line::read_sizes(options.dims, true, sizes);
+  if (!problem.empty()) return fail(problem);
+  if (!sizes.others) {
+    auto known = report::dims_of(bundle);
+    if (!known) return fail(diag::bad_bundle, cat(options.bundle, ": ", known.error().text));
+    if (int code = check_sizes(sizes.named, *known)) return code;
   }
-  auto text = report::report_of(bundle, wanted);
+  auto text = report::report_of(bundle, {sizes.named, sizes.others, options.entries, options.json});
   if (!text) return fail(cat(options.bundle, ": ", text.error().text));
   put(*text);
   return exit_ok;
 }
 
 int inspect(const InspectOptions& options) {
-  if (int code = refuse_source(options.bundle)) return code;
-  auto file = format::MappedFile::open(options.bundle);
-  if (!file) return fail(file.error().text);
+  if (int code = check_bundle_file(options.bundle)) return code;
+  auto file = format::MappedFile::map(options.bundle);
+  if (!file) return fail_read(options.bundle, file.error().text);
   auto bundle = format::BundleView::open(file->bytes());
-  if (!bundle) return fail(cat(options.bundle, ": ", bundle.error().text));
+  if (!bundle) return fail_content(diag::bad_bundle, options.bundle, file->bytes(), "a bundle", bundle.error().text);
   const format::BundleEntry* found = bundle->find(format::reflection_name);
-  if (!found) return fail(cat(options.bundle, ": there is no ", format::reflection_name));
+  if (!found) return fail(diag::bad_bundle, cat(options.bundle, ": there is no ", format::reflection_name));
   auto reflection = format::read_reflection(found->bytes);
-  if (!reflection) return fail(cat(options.bundle, ": ", reflection.error().text));
-  return options.report.empty() ? Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size())
-                                : print_report(options, file->bytes());
+  if (!reflection) return fail(diag::bad_bundle, cat(options.bundle, ": ", reflection.error().text));
+  return options.report ? print_report(options, file->bytes())
+                        : Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size());
 }
 
 }  // namespace
@@ -281,7 +286,8 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
   command.footer(epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle to show")->required();
   CLI::Option* yaml = command.add_flag("--yaml", options->yaml, "kernel metadata as YAML");
-  CLI::Option* json = command.add_flag("--json", options->json, "manifest and reflection as JSON");
+  CLI::Option* json =
+      command.add_flag("--json", options->json, "manifest and reflection as JSON; with --report its data");
   CLI::Option* ir =
       command.add_option("--ir", options->ir, "print a stage of the IR. One of: graph, plan");
   ir->type_name("STAGE");
@@ -291,11 +297,12 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
   yaml->excludes(json)->excludes(ir);
   json->excludes(ir);
   CLI::Option* report =
-      command.add_flag("--report{text}", options->report,
+      command.add_flag("--report", options->report,
                        "what kernels and entries cost: work, bytes, registers, a roofline estimate,\n"
-                       "live ranges of temporaries; as text or, with --report=json, for programs");
-  report->check(CLI::IsMember({"text", "json"}))->excludes(yaml)->excludes(json)->excludes(ir);
-  add_dims_option(command, options->dims, "sizes to report for, as B=8,S=256, or *=1024 for all that are not named")
+                       "live ranges of temporaries; as text or, with --json, for programs");
+  report->excludes(yaml)->excludes(ir);
+  command_line::add_sizes_option(command, options->dims,
+                                 "sizes to report for, as B=8,S=256, or *=1024 for all that are not named")
       .needs(report);
   command.add_option("--entry", options->entries, "entries in the report; all without it")
       ->delimiter(',')

@@ -8,6 +8,7 @@
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/graph_ir.h"
 #include "runtime/tsr/terminal.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::tool {
 
@@ -32,8 +33,8 @@ int collect(Op* function, const std::vector<NamedTensor>& given, std::vector<Ten
     if (!tensor) {  // only a seed may be missing here
       value = std::move(*TensorValue::make(DType::U64, {}));
     } else if (!to_value({name, tensor->dtype, tensor->shape, tensor->content()}, value)) {
-      return fail(cat("the interpreter cannot hold ", in_quotes(name), ", ",
-                      format::dtype_name(tensor->dtype), format::shape_text(tensor->shape)));
+      return fail(diag::call_refused, cat("the interpreter cannot hold ", in_quotes(name), ", ",
+                                          format::dtype_name(tensor->dtype), format::shape_text(tensor->shape)));
     }
     out.push_back(std::move(value));
   }
@@ -44,11 +45,11 @@ int collect(Op* function, const std::vector<NamedTensor>& given, std::vector<Ten
 int deliver(const TensorValue& value, const NamedTensor& to) {
   DType wanted = *parse_dtype(format::dtype_name(to.tensor->dtype));
   std::optional<TensorValue> rounded = graph::cast_tensor(value, wanted);
-  if (!rounded) return fail("out of memory");
+  if (!rounded) return fail(diag::memory_ran_out, "out of memory");
   if (rounded->byte_count() != to.tensor->bytes || rounded->dims() != to.tensor->shape) {
-    return fail(cat("the interpreter gave ", in_quotes(to.name), " the shape ",
-                    format::shape_text(rounded->dims()), ", and the plan ",
-                    format::shape_text(to.tensor->shape)));
+    return fail(diag::internal_error,
+                cat("the interpreter gave ", in_quotes(to.name), " the shape ", format::shape_text(rounded->dims()),
+                    ", and the plan ", format::shape_text(to.tensor->shape)));
   }
   if (to.tensor->bytes) std::memcpy(to.tensor->tensor.data, rounded->data(), to.tensor->bytes);
   return exit_ok;
@@ -62,6 +63,7 @@ class Limits {
   bool may_go_on(uint64_t bytes) {
     const DeviceOptions& limits = request_.limits;
     if (limits.max_memory && bytes > limits.max_memory) {
+      tag_ = diag::memory_ran_out;
       why_ = cat(bytes, " bytes are needed; the limit is ", limits.max_memory);
     } else if (limits.max_steps && ++steps_ > limits.max_steps) {
       why_ = cat("it was ended after ", limits.max_steps, " ops, the most that it was given");
@@ -71,7 +73,7 @@ class Limits {
     return why_.empty();
   }
   /// `code`, after saying what limit was passed, if one was.
-  int say(int code) const { return why_.empty() ? code : fail(cat(request_.entry, ": ", why_)); }
+  int say(int code) const { return why_.empty() ? code : fail(tag_, cat(request_.entry, ": ", why_)); }
 
  private:
   double seconds() const {
@@ -81,6 +83,7 @@ class Limits {
   const InterpretRequest& request_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   uint64_t steps_ = 0;
+  DiagKind<1> tag_ = diag::call_ended;
   std::string why_;
 };
 

@@ -13,6 +13,7 @@
 #include "support/file.h"
 #include "support/out_of_memory.h"
 #include "tools/command_line/error_format.h"
+#include "tools/command_line/errors.h"
 #include "tools/command_line/help.h"
 
 namespace {
@@ -82,6 +83,7 @@ int run(int argc, char** argv) {
   for (CLI::App* command : app.get_subcommands({})) command->fallthrough();
   tessera::command_line::add_error_format(app, format, {"human", "json"}, "Diagnostics");
   tessera::command_line::set_help_style(app);
+  tessera::command_line::refuse_flag_values(app);
   if (int code = check_command(command_of(argc, argv))) return code;
   try {
     app.parse(argc, argv);
@@ -110,7 +112,7 @@ int main(int argc, char** argv) {
     errors().finish();
     return code;
   } catch (const std::exception& problem) {
-    std::fprintf(stderr, "tsr: internal error: %s\n", problem.what());
+    std::fprintf(stderr, "tsr: internal error: %s [internal-error]\n", problem.what());
     return exit_internal;
   }
 }

@@ -15,6 +15,7 @@
 #include "runtime/tsr/value_text.h"
 #include "support/render/units.h"
 #include "support/same_file.h"
+#include "tools/command_line/sizes.h"
 
 namespace tessera::tool {
 
@@ -184,7 +185,7 @@ class Run {
     if (int code = find_states(options_.entry, options_.states, input_infos_, states_)) return code;
     SizeTable sizes;
     if (int code = sizes.add_options(options_.dims)) return code;
-    if (int code = sizes.check_options(options_.entry, input_infos_, output_infos_)) return code;
+    if (int code = sizes.check_options(input_infos_, output_infos_)) return code;
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!input_tensors_[i]) continue;
       if (int code = sizes.add(input_infos_[i], input_tensors_[i]->shape)) return code;
@@ -364,22 +365,20 @@ void add_run_command(CLI::App& command, int& exit_code) {
                   "file that holds a state object between runs; may be given several times")
       ->type_name("NAME=FILE")
       ->allow_extra_args(false);
-  add_dims_option(command, options->dims, "sizes that no input has, as B=8,S=256, for state that begins with zeros");
+  command_line::add_sizes_option(command, options->dims,
+                                 "sizes that no input has, as B=8,S=256, for state that begins with zeros");
   add_device_options(command, options->device);
   add_debug_option(command, options->device);
   add_limit_options(command, options->device);
-  command
-      .add_option("--repeat", options->repeat, "run so many times; the last run's results count")
-      ->check(CLI::Range(1, 1000000))
-      ->type_name("N");
+  CLI::Option* repeat =
+      command.add_option("--repeat", options->repeat, "run so many times; the last run's results count");
+  command_line::take_count(*repeat->type_name("N"), 1, 1'000'000);
   command.add_flag("--time", options->time, "print how long the entry took to standard error");
   command.add_flag("--trace-shapes", options->trace_shapes,
                    "print each tensor's shape as it flows, and the kernel that reads or makes it");
-  command
-      .add_option("--interpret", options->interpret,
-                  "interpret the graph instead of running compiled code")
-      ->check(CLI::IsMember({"f64", "exact"}))
-      ->type_name("MODE");
+  CLI::Option* interpret =
+      command.add_option("--interpret", options->interpret, "interpret the graph instead of running compiled code");
+  command_line::take_one_of(*interpret->type_name("MODE"), {"f64", "exact"});
   command.callback([options, &exit_code] {
     PendingFiles files;
     exit_code = Run(*options).execute(files);

@@ -8,6 +8,7 @@
 #include "runtime/format/check_names.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::tool {
 
@@ -55,7 +56,7 @@ int check_thread_variable() {
 }  // namespace
 
 int Session::open(const std::string& bundle, const DeviceOptions& options) {
-  if (int code = refuse_source(bundle)) return code;
+  if (int code = check_bundle_file(bundle)) return code;
   format::Result<uint32_t> checks = format::parse_checks(options.checks);
   if (!checks) return fail(checks.error().text);
   tsr_status_t status = tsrCreateContextWith(options.device.c_str(), *checks, &context_);
@@ -114,11 +115,13 @@ int Session::bind_files(const std::vector<std::string>& paths) {
 }
 
 int Session::bind_file(const std::string& path, std::vector<std::string>& bound) {
-  auto file = format::MappedFile::open(path);
-  if (!file) return fail(file.error().text);
+  auto file = format::MappedFile::map(path);
+  if (!file) return fail_read(path, file.error().text);
   files_.push_back(std::move(*file));
   auto view = format::SafetensorsView::open(files_.back().bytes());
-  if (!view) return fail(cat(path, ": ", view.error().text));
+  if (!view) {
+    return fail_content(diag::bad_tensor_file, path, files_.back().bytes(), "a safetensors file", view.error().text);
+  }
   std::vector<std::string> known = parameter_names();
   Progress progress("parameters", view->tensors().size());
   for (const format::TensorView& tensor : view->tensors()) {

@@ -6,6 +6,8 @@
 
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
+#include "support/diagnostic_rows.h"
+#include "tools/command_line/sizes.h"
 
 namespace tessera::tool {
 
@@ -72,32 +74,20 @@ int find_states(const std::string& entry, const std::vector<std::string>& assign
 }
 
 int SizeTable::add_options(const std::vector<std::string>& options) {
-  for (const std::string& text : options) {
-    Assignment given;
-    if (int code = split_assignment(text, "--dims", given)) return code;
-    int64_t size = 0;
-    if (!read_size(given.value, size)) {
-      return fail(cat("--dims ", given.name, " is ", in_quotes(given.value), ", and takes a number from 0 up"));
-    }
-    sizes_[given.name] = options_[given.name] = size;
-  }
+  command_line::Sizes given;
+  std::string problem = command_line::read_sizes(options, false, given);
+  if (!problem.empty()) return fail(problem);
+  sizes_ = options_ = std::move(given.named);
   return exit_ok;
 }
 
-int SizeTable::check_options(const std::string& entry, const std::vector<tsr_tensor_info_t>& inputs,
+int SizeTable::check_options(const std::vector<tsr_tensor_info_t>& inputs,
                              const std::vector<tsr_tensor_info_t>& outputs) const {
   std::set<std::string> known;
   for (const auto* infos : {&inputs, &outputs}) {
     for (const tsr_tensor_info_t& info : *infos) add_names(info.shape, known);
   }
-  std::vector<std::string> names(known.begin(), known.end());
-  for (const auto& [name, size] : options_) {
-    if (known.count(name)) continue;
-    std::string others = suggestion(name, names);
-    if (others.empty() && !names.empty()) others = cat("; its dimensions are ", listed(names));
-    return fail(cat(entry, " has no dimension ", in_quotes(name), others));
-  }
-  return exit_ok;
+  return check_sizes(options_, {known.begin(), known.end()});
 }
 
 int SizeTable::add(const tsr_tensor_info_t& info, const std::vector<int64_t>& shape) {
@@ -138,12 +128,14 @@ int read_state(Session& session, const StateFile& state, const tsr_tensor_info_t
     if (int code = session.make_tensor(dtype, std::move(shape), "", tensor)) return code;
     return session.write(*tensor, std::string(tensor->bytes, '\0'));
   }
-  auto file = format::MappedFile::open(state.path);
-  if (!file) return fail(file.error().text);
+  auto file = format::MappedFile::map(state.path);
+  if (!file) return fail_read(state.path, file.error().text);
   auto view = format::SafetensorsView::open(file->bytes());
-  if (!view) return fail(cat(state.path, ": ", view.error().text));
+  if (!view) {
+    return fail_content(diag::bad_tensor_file, state.path, file->bytes(), "a safetensors file", view.error().text);
+  }
   const format::TensorView* found = view->find(info.name);
-  if (!found) return fail(cat(state.path, " has no tensor ", in_quotes(info.name)));
+  if (!found) return fail(diag::bad_tensor_file, cat(state.path, " has no tensor ", in_quotes(info.name)));
   return session.make_donated(found->dtype, found->shape, found->bytes, tensor);
 }
 
@@ -157,7 +149,7 @@ int write_state(const Session& session, PendingFiles& files, const StateFile& st
     views.push_back({name, tensor->dtype, tensor->shape, content});
   }
   auto bytes = format::write_safetensors(std::move(views));
-  if (!bytes) return fail(cat(state.path, ": ", bytes.error().text));
+  if (!bytes) return fail(diag::bad_tensor_file, cat(state.path, ": ", bytes.error().text));
   std::string problem;
   return files.write(state.path, *bytes, problem) ? exit_ok : fail_write(state.path, problem);
 }

@@ -29,7 +29,7 @@ class SizeTable {
  public:
   int add_options(const std::vector<std::string>& options);
   /// Says which options name no size of these shapes.
-  int check_options(const std::string& entry, const std::vector<tsr_tensor_info_t>& inputs,
+  int check_options(const std::vector<tsr_tensor_info_t>& inputs,
                     const std::vector<tsr_tensor_info_t>& outputs) const;
   /// What a tensor of the declared shape says about the sizes that stand alone in it, which no option may contradict.
   int add(const tsr_tensor_info_t& info, const std::vector<int64_t>& shape);

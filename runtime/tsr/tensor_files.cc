@@ -6,6 +6,7 @@
 #include "runtime/files/npy.h"
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
+#include "support/diagnostic_rows.h"
 
 namespace tessera::tool {
 
@@ -100,17 +101,21 @@ int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t
     if (int code = read_number(from, info, bytes)) return code;
     return make(*format::find_dtype(info.dtype), {}, bytes);
   }
-  auto file = format::MappedFile::open(from.value);
-  if (!file) return fail(file.error().text);
+  auto file = format::MappedFile::map(from.value);
+  if (!file) return fail_read(from.value, file.error().text);
   if (!is_safetensors(from.value)) {
     auto array = format::read_npy(file->bytes());
-    if (!array) return fail(cat(from.value, ": ", array.error().text));
+    if (!array) {
+      return fail_content(diag::bad_tensor_file, from.value, file->bytes(), "a NumPy array", array.error().text);
+    }
     return make(array->dtype, array->shape, array->bytes);
   }
   auto view = format::SafetensorsView::open(file->bytes());
-  if (!view) return fail(cat(from.value, ": ", view.error().text));
+  if (!view) {
+    return fail_content(diag::bad_tensor_file, from.value, file->bytes(), "a safetensors file", view.error().text);
+  }
   const format::TensorView* found = view->find(from.name);
-  if (!found) return fail(cat(from.value, " has no tensor ", in_quotes(from.name)));
+  if (!found) return fail(diag::bad_tensor_file, cat(from.value, " has no tensor ", in_quotes(from.name)));
   return make(found->dtype, found->shape, found->bytes);
 }
 
@@ -122,7 +127,7 @@ int write_output(const Session& session, PendingFiles& files, const Assignment& 
   auto bytes = is_safetensors(to.value)
                    ? format::write_safetensors({{to.name, tensor.dtype, tensor.shape, content}})
                    : format::write_npy({tensor.dtype, tensor.shape, content});
-  if (!bytes) return fail(cat(to.value, ": ", bytes.error().text));
+  if (!bytes) return fail(diag::bad_tensor_file, cat(to.value, ": ", bytes.error().text));
   std::string problem;
   return files.write(to.value, *bytes, problem) ? exit_ok : fail_write(to.value, problem);
 }

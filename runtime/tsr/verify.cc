@@ -6,6 +6,7 @@
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
+#include "support/diagnostic_rows.h"
 #include "support/render/units.h"
 #include "tools/whole_bundle/whole_bundle.h"
 
@@ -30,11 +31,11 @@ constexpr const char* epilogue =
     "  70  an internal error";
 
 int verify_file(const std::string& path) {
-  if (int code = refuse_source(path)) return code;
-  auto file = format::MappedFile::open(path);
-  if (!file) return fail(file.error().text);
+  if (int code = check_bundle_file(path)) return code;
+  auto file = format::MappedFile::map(path);
+  if (!file) return fail_read(path, file.error().text);
   auto bundle = check_whole_bundle(file->bytes());
-  if (!bundle) return fail(cat(path, ": ", bundle.error().text));
+  if (!bundle) return fail_content(diag::bad_bundle, path, file->bytes(), "a bundle", bundle.error().text);
   put(cat(path, ": sound, ", bytes_text(double(file->bytes().size())), ", xxh3-128 ", bundle->identity(), "\n"));
   return exit_ok;
 }

@@ -295,6 +295,7 @@ ShapeReport validate_shapes(Module& graph, const ShapePolicy& policy) {
     if (function->attr(graph::attr::Func::role) != "entry") continue;
     EntryShapes(function, policy, report).check(known);
   }
+  report.dims.assign(known.begin(), known.end());
   for (const auto& [name, value] : policy.dims) {
     if (known.count(name) || policy.other_dims) continue;
     report.findings.push_back({FindingKind::UnknownDim, FindingSeverity::Warning, "", name,

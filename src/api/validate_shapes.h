@@ -63,6 +63,7 @@ struct ShapeFinding {
 
 struct ShapeReport {
   std::vector<std::string> entries;    ///< that were looked at, in the order of the graph
+  std::vector<std::string> dims;       ///< of the entries of a module, in the order of the alphabet
   std::vector<ShapeFinding> findings;  ///< by entry, in the same order
   size_t guards = 0;                   ///< that calls check
   size_t open_dims = 0;                ///< that calls bring

@@ -44,6 +44,21 @@ bool is_safetensors(std::string_view bytes) {
   return bytes.size() > 9 && bytes[8] == '{' && bytes.substr(3, 5) == "\0\0\0\0\0"sv;
 }
 
+/// The directive that begins PTX, behind comments.
+bool is_ptx(std::string_view text) {
+  while (text.starts_with("//") || text.starts_with("\n")) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return text.starts_with(".version ");
+}
+
+bool is_json(std::string_view text) {
+  size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos || text[first] != '{') return false;
+  size_t second = text.find_first_not_of(" \t\r\n", first + 1);
+  return second != text.npos && text[second] == '"';
+}
+
 /// Several, and more than a tenth, of the characters of the first KiB are such as no text has.
 bool is_binary(std::string_view bytes) {
   std::string_view start = bytes.substr(0, 1024);
@@ -60,6 +75,8 @@ std::string_view foreign_kind(std::string_view bytes) {
     if (bytes.substr(0, signature.bytes.size()) == signature.bytes) return signature.kind;
   }
   if (is_safetensors(bytes)) return "a safetensors file";
+  if (is_ptx(bytes)) return "PTX";
+  if (is_json(bytes)) return "JSON";
   return is_binary(bytes) ? "binary data" : "";
 }
 

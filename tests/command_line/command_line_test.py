@@ -41,7 +41,7 @@ CASES = [
     ("tesserac -Werror=last", ["-Werror=last-resort-spills"]),
     ("tesserac -W no-last", ["no-last-resort-spills"]),
     ("tesserac -o mod", ["model.tsr", "models/"]),
-    ("tesserac --report=j", ["json"]),
+    ("tesserac --error-format=j", ["json"]),
     ("tessera-opt --passes=cse,hoist_inv", ["cse,hoist_invariants"]),
     ("tsr in", ["init", "inspect"]),
     ("tsr inspect --ir=p", ["plan"]),

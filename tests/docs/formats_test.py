@@ -28,7 +28,8 @@ except ImportError:
     sys.exit(77)
 
 SCHEMAS = {"json": errors_test.ROOT / "docs/diagnostics.schema.json", "sarif": errors_test.ROOT / "tests/docs/sarif-2.1.0.schema.json"}
-TOOL = re.compile(r"(?<![\w/.-])(tesserac|tessera-opt)(?= )")
+TOOLS = {form: re.compile(rf"(?<![\w/.-])({names})(?= )")
+         for form, names in (("json", "tesserac|tessera-opt|tsr"), ("sarif", "tesserac|tessera-opt"))}
 
 
 def printed(page, form, environment):
@@ -38,7 +39,7 @@ def printed(page, form, environment):
             (pathlib.Path(folder) / "f.tsr").write_text(page.source[2])
         text = ""
         for command in page.commands():
-            command = TOOL.sub(rf"\1 --error-format={form}", command)
+            command = TOOLS[form].sub(rf"\1 --error-format={form}", command)
             # Some pages show what comes out of a pipe.
             command = command.replace("2>&1", "")
             done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
@@ -101,8 +102,8 @@ def main():
     validator = kind(schema)
     environment = dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", LC_ALL="C.UTF-8")
     pages = [errors_test.Page(p) for p in sorted(errors_test.PAGES.glob("*.md")) if p.stem != "README"]
-    # What `tsr` says has one form.
-    shown = [page for page in pages if page.console is not None and TOOL.search(page.commands()[-1])]
+    # What tessera-fmt says has one form.
+    shown = [page for page in pages if page.console is not None and TOOLS[form].search(page.commands()[-1])]
     check = {"json": check_json, "sarif": check_sarif}[form]
     problems, count = check_rows(every_row(build, form), form, validator)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

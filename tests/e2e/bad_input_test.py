@@ -255,13 +255,13 @@ def check_commands(folder):
     source.write_text("param w: Param[4, f32]\nparam b: Param[4, f32] = ones()\n" + HEAD + "x * w + b\n")
     run(BIN / "tesserac", source, "-o", bundle)
     message = refuse(BIN / "tsr", "bench", bundle, "--dims", "B=2", "--dims", "Q=3")
-    assert "'Q'" in message and "dimensions are B" in message
+    assert "'Q'" in message and "the only size is B" in message
     assert "f needs --dims B=N" in refuse(BIN / "tsr", "bench", bundle)
     assert "'w' has no initial value" in refuse(BIN / "tsr", "init", bundle, "-o", weights)
     assert not weights.exists()
     run(BIN / "tsr", "init", bundle, "--skip-missing", "-o", weights)
     message = refuse(BIN / "tsr", "bench", bundle, "f", "--dims", "B=2", "--dims", "B=3")
-    assert "given twice" in message
+    assert "gives B twice: 2 and 3" in message
 
 
 def main():

@@ -143,7 +143,7 @@ def check_shapes(folder):
     shown = run(BIN / "tesserac", "--shapes", path)
     assert "  j: 2*i\n" in shown and "  i: " not in shown and "i_0" not in shown, shown
     # Standard input, and a definition.
-    shown = subprocess.run([BIN / "tesserac", "--shapes=json", "-", "-D", "WIDE"], input=SHOWN, text=True,
+    shown = subprocess.run([BIN / "tesserac", "--shapes", "--json", "-", "-D", "WIDE"], input=SHOWN, text=True,
                            capture_output=True, check=True)
     data = json.loads(shown.stdout)
     assert data["version"] == 1 and data["file"] == "<stdin>", data
@@ -170,7 +170,7 @@ def check_shapes(folder):
 def check_examples():
     """Every parameter with a type of tensors has its shapes, in each example."""
     for path in sorted(EXAMPLES.rglob("*.tsr")):
-        data = json.loads(run(BIN / "tesserac", "--shapes=json", path))
+        data = json.loads(run(BIN / "tesserac", "--shapes", "--json", path))
         assert data["values"], path
         shown = {(value["line"], value["column"]) for value in data["values"]}
         for number, line in enumerate(path.read_text().splitlines(), 1):

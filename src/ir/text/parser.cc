@@ -332,6 +332,7 @@ class ModuleParser {
     }
     Loc name_loc = text_.loc();
     std::string_view name = text_.word();
+    if (name.empty()) return text_.error("expected an op"), false;
     state.info = context_.find_op(name);
     if (!state.info) return text_.error_at(name_loc, fmt::format("'{}' is not an op", name)), false;
     state.loc = name_loc;

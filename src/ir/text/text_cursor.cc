@@ -147,7 +147,10 @@ Loc TextCursor::loc() {
   return source_.locate(file_, uint32_t(at_), 1);
 }
 
-void TextCursor::error(const std::string& message) { error_at(loc(), message); }
+void TextCursor::error(const std::string& message) {
+  bool is_cut = at_end();  // as a dump is whose writer was stopped
+  error_at(loc(), is_cut ? "the dump ends early: " + message : message);
+}
 
 void TextCursor::error_at(Loc loc, const std::string& message) {
   if (!failed_) diagnostics_.report(diag::ir_syntax, loc, message);

@@ -27,9 +27,9 @@ bool has_errors(const AnalysisResult& analysis) {
 }
 
 std::vector<std::string> report_options(const CompilerSettings& settings) {
-  std::string dims(other_sizes);
-  for (const auto& [name, size] : settings.sizes) dims += fmt::format(",{}={}", name, size);
-  return {"--report=json", "--dims", dims};
+  std::string dims(settings.sizes.contains("*") ? "" : other_sizes);
+  for (const auto& [name, size] : settings.sizes) dims += fmt::format("{}{}={}", dims.empty() ? "" : ",", name, size);
+  return {"--report", "--json", "--dims", dims};
 }
 
 /// The reports of one target. A GPU's registers are known where its assembler is at hand and takes the code.

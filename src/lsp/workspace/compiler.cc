@@ -106,7 +106,10 @@ Compilation compilation_of(const FileModel& file, const Workspace& workspace, co
   made.folder = path.is_absolute() ? path.parent_path().string() : "";
   made.command = {compiler.path, "-", "--stdin-name=" + name_of(made.path), "--target=" + target};
   made.command.insert(made.command.end(), more.begin(), more.end());
-  for (const std::string& folder : options.include_paths) made.command.push_back("-I" + folder);
+  for (const std::string& folder : options.include_paths) {
+    std::error_code error;  // the compiler refuses a folder that is not there, as settings of another machine may name
+    if (fs::is_directory(folder, error)) made.command.push_back("-I" + folder);
+  }
   for (const std::string& folder : workspace.readable_folders()) made.command.push_back("--include-root=" + folder);
   for (const auto& [name, value] : options.defines) made.command.push_back("-D" + name + "=" + value);
   return made;

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "tools/command_line/values.h"
+
 namespace tessera::command_line {
 
 namespace {
@@ -17,10 +19,8 @@ void add_error_format(CLI::App& app, ErrorFormat& format, std::vector<std::strin
   bool has_sarif = std::find(names.begin(), names.end(), "sarif") != names.end();
   if (has_sarif) text = "how errors are reported on standard error: human, json (a line for each) or sarif (2.1.0)";
   auto set_format = [&format](const std::string& name) { format = formats.at(name); };
-  app.add_option_function<std::string>("--error-format", set_format, text)
-      ->type_name("FORMAT")
-      ->group(group)
-      ->check(CLI::IsMember(std::move(names)));
+  CLI::Option* option = app.add_option_function<std::string>("--error-format", set_format, text);
+  take_one_of(*option->type_name("FORMAT")->group(group), std::move(names));
 }
 
 ErrorFormat error_format(int argc, const char* const* argv) {

@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <set>
 
-#include "support/diagnostic.h"
-
 namespace tessera::command_line {
 
 namespace {
@@ -131,14 +129,6 @@ class Help : public CLI::Formatter {
     return out + (may_lack ? " [" + value_name(option) + "]" : " " + value_name(option));
   }
 
-  /// Without what its checks say behind a colon: `N:INT in [1 - 9]`, `KIND:{a,b}`, `DIR:DIR`.
-  static std::string value_name(const CLI::Option& option) {
-    std::string name = option.get_type_name();
-    for (const char* check : {":{", ":INT", ":UINT", ":FLOAT", ":DIR", ":FILE"})
-      name = name.substr(0, name.find(check));
-    return name;
-  }
-
   static std::string entry(const std::string& left, const std::string& right) {
     size_t width = page_width();
     std::string out = "  " + left;
@@ -150,28 +140,17 @@ class Help : public CLI::Formatter {
 
 }  // namespace
 
+std::string value_name(const CLI::Option& option) {
+  std::string name = option.get_type_name();
+  // Checks stand behind a colon: `N:INT in [1 - 9]`, `KIND:{a,b}`, `DIR:DIR`.
+  for (const char* check : {":{", ":INT", ":UINT", ":FLOAT", ":DIR", ":FILE"}) name = name.substr(0, name.find(check));
+  return name;
+}
+
 std::string one_of(std::string text, const std::vector<std::string>& values) {
   text += ". One of: ";
   for (const std::string& value : values) text += (&value == &values.front() ? "" : ", ") + value;
   return text;
-}
-
-std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
-  std::string text = error.what();
-  while (text.ends_with('.') || text.ends_with('\n')) text.pop_back();
-  size_t begin = text.find("--");
-  if (!dynamic_cast<const CLI::ExtrasError*>(&error) || begin == text.npos) return text;
-  std::string word = text.substr(begin, text.find_first_of(" =", begin) - begin);
-  std::vector<std::string> names;
-  auto add_names = [&](const CLI::App& of) {
-    for (const CLI::Option* option : of.get_options()) {
-      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
-    }
-  };
-  add_names(app);
-  for (const CLI::App* command : app.get_subcommands()) add_names(*command);
-  std::string nearest = nearest_name(word, names);
-  return nearest.empty() ? text : text + "; did you mean '" + nearest + "'?";
 }
 
 void set_help_style(CLI::App& app) {

@@ -7,7 +7,7 @@
 
 namespace CLI {
 class App;
-class ParseError;
+class Option;
 }
 
 namespace tessera::command_line {
@@ -19,8 +19,8 @@ namespace tessera::command_line {
 /// - a footer has sections, each a line that ends with a colon and lines of two spaces.
 void set_help_style(CLI::App& app);
 
-/// The error of a command line; for an unknown option, with the nearest one.
-std::string error_text(const CLI::App& app, const CLI::ParseError& error);
+/// "FILE": what an option takes, without what its checks say of it.
+std::string value_name(const CLI::Option& option);
 
 /// "Text. One of: a, b": how a description ends that lists all values.
 std::string one_of(std::string text, const std::vector<std::string>& values);

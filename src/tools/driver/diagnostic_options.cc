@@ -4,6 +4,7 @@
 #include <map>
 
 #include "support/diagnostic_rows.h"
+#include "tools/command_line/values.h"
 
 namespace tessera::driver {
 
@@ -79,12 +80,9 @@ void add_diagnostic_options(CLI::App& app, DiagnosticOptions& options) {
       ->type_name("TAG")
       ->group(diagnostic_group)
       ->allow_extra_args(false);
-  app.add_option("--error-limit", options.error_limit,
-                 "show this many errors and as many warnings, and count the rest (0: show all)")
-      ->type_name("COUNT")
-      ->group(diagnostic_group)
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
+  CLI::Option* limit = app.add_option("--error-limit", options.error_limit,
+                                      "show this many errors and as many warnings, and count the rest (0: show all)");
+  command_line::take_count(*limit->type_name("COUNT")->group(diagnostic_group)->capture_default_str(), 0, 1'000'000);
 }
 
 Status configure(const DiagnosticOptions& options, DiagnosticEngine& diagnostics) {

@@ -34,7 +34,7 @@ Result<FileId> read_source(const std::string& path, std::string_view stdin_name,
   }
   if (std::string_view kind = foreign_kind(text); !kind.empty()) {
     auto builder = diagnostics.report(diag::not_source, {}, name, kind);
-    if (kind == "LLVM IR" || kind == "assembly") {
+    if (kind == "LLVM IR" || kind == "assembly" || kind == "PTX") {
       builder.help("of the stages of --dump, graph, sched, tile and target can be read back");
     } else if (kind.find("bundle") != kind.npos) {
       builder.help("'tsr inspect' shows a bundle; its graph is ir/graph.tir");
@@ -70,13 +70,9 @@ void show(const DiagnosticEngine& diagnostics, ErrorFormat format, std::string_v
 
 void write_stderr(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); }
 
-int command_line_error(std::string_view tool, std::string problem, ErrorFormat format) {
+int command_line_error(std::string_view tool, std::string_view problem, ErrorFormat format) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
-  // The parser of options writes sentences, some of which begin with a name in capitals.
-  bool is_word = problem.size() < 2 || !std::isupper(static_cast<unsigned char>(problem[1]));
-  if (is_word) problem[0] = char(std::tolower(static_cast<unsigned char>(problem[0])));
-  while (problem.ends_with('.') || problem.ends_with('\n')) problem.pop_back();
   diagnostics.report(diag::command_line, {}, problem)
       .help(fmt::format("'{} --help' shows how it is used", tool));
   show(diagnostics, format, tool);

@@ -26,6 +26,6 @@ void show(const DiagnosticEngine& diagnostics, ErrorFormat format = ErrorFormat:
 /// Writes text to standard error as it is.
 void write_stderr(std::string_view text);
 /// Says what is wrong with the command line; returns the exit code.
-int command_line_error(std::string_view tool, std::string problem, ErrorFormat format = ErrorFormat::Human);
+int command_line_error(std::string_view tool, std::string_view problem, ErrorFormat format = ErrorFormat::Human);
 
 }  // namespace tessera::driver

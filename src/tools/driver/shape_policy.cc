@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "support/diagnostic_rows.h"
+#include "tools/command_line/sizes.h"
 
 namespace tessera::driver {
 
@@ -40,17 +41,28 @@ void add_shape_rule(std::string_view name, api::ShapePolicy& policy) {
   if (rule->strict) policy.strict = true;
 }
 
+Status check_sizes(const std::map<std::string, int64_t>& sizes, const std::vector<std::string>& known,
+                   DiagnosticEngine& diagnostics) {
+  for (const auto& [name, size] : sizes) {
+    if (std::ranges::find(known, name) != known.end()) continue;
+    diagnostics.report(diag::unknown_size, {}, name).help(command_line::size_help(name, known));
+    return failure;
+  }
+  return success;
+}
+
 Status report_findings(const api::ShapeReport& report, DiagnosticEngine& diagnostics) {
+  bool ok = report.ok();
   for (const api::ShapeFinding& finding : report.findings) {
     if (finding.kind == api::FindingKind::UnknownDim) {
-      diagnostics.report(diag::unknown_size, {}, finding.subject);
+      ok &= bool(check_sizes({{finding.subject, 0}}, report.dims, diagnostics));
     } else if (finding.severity == api::FindingSeverity::Error) {
       auto builder = diagnostics.report(diag::shape_policy, finding.loc, finding.message);
       bool is_open = finding.kind == api::FindingKind::OpenDim;
       if (is_open) builder.help(fmt::format("--dims {}=… gives it", finding.subject));
     }
   }
-  return report.ok() ? Status(success) : failure;
+  return ok ? Status(success) : failure;
 }
 
 }  // namespace tessera::driver

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "support/out_of_memory.h"
+#include "tools/command_line/errors.h"
 #include "tools/command_line/help.h"
 #include "tools/driver/io.h"
 #include "tools/driver/version.h"
@@ -14,6 +15,7 @@ namespace tessera::driver {
 void finish_options(CLI::App& app) {
   app.set_version_flag("--version", version_line(app.get_name()));
   command_line::set_help_style(app);
+  command_line::refuse_flag_values(app);
 }
 
 namespace {
@@ -35,7 +37,7 @@ std::optional<int> read_command_line(CLI::App& app, int argc, const char* const*
   std::signal(SIGXFSZ, SIG_IGN);  // a file that becomes too large is reported like a full disk
   if (std::string_view option = option_without_value(argc, argv); !option.empty()) {
     std::string text = std::string(option) + " is given no value";
-    return command_line_error(app.get_name(), std::move(text), command_line::error_format(argc, argv));
+    return command_line_error(app.get_name(), text, command_line::error_format(argc, argv));
   }
   try {
     app.parse(argc, argv);
@@ -49,7 +51,7 @@ std::optional<int> read_command_line(CLI::App& app, int argc, const char* const*
     return exit_user_error;
   } catch (const CLI::ParseError& error) {
     std::string text = command_line::error_text(app, error);
-    return command_line_error(app.get_name(), std::move(text), command_line::error_format(argc, argv));
+    return command_line_error(app.get_name(), text, command_line::error_format(argc, argv));
   }
   return std::nullopt;
 }

@@ -1,7 +1,7 @@
 #include "tools/report/report.h"
 
 #include <algorithm>
-#include <charconv>
+#include <set>
 
 #include "runtime/files/text.h"
 #include "runtime/format/bundle.h"
@@ -48,7 +48,6 @@ class Gatherer {
       : bundle_(bundle), manifest_(bundle.manifest()), reflection_(reflection), options_(options) {}
 
   format::Result<std::vector<TargetFacts>> run() {
-    if (format::Outcome known = check_dims(); !known) return known.error();
     if (format::Outcome known = check_entries(); !known) return known.error();
     std::vector<TargetFacts> targets;
     for (const std::string& name : manifest_.targets) {
@@ -99,25 +98,6 @@ class Gatherer {
     return error(misfit->entry->name, ": ", misfit->misfit);
   }
 
-  /// Each dim that is given is one of the bundle's.
-  format::Outcome check_dims() const {
-    for (const auto& [name, size] : options_.dims) {
-      std::vector<std::string> known;
-      for (const format::ManifestEntry& entry : manifest_.entries) {
-        known.insert(known.end(), entry.dims.begin(), entry.dims.end());
-      }
-      for (const auto& [target, kernels] : reflection_.kernels) {
-        for (const format::KernelMeta& kernel : kernels) {
-          if (manifest_.entries.empty()) known.insert(known.end(), kernel.dims.begin(), kernel.dims.end());
-        }
-      }
-      bool is_known = options_.other_dims || std::ranges::find(known, name) != known.end();
-      if (!is_known) return error("there is no dim ", format::in_quotes(name));
-      if (size < 0) return error("the dim ", format::in_quotes(name), " cannot be ", size);
-    }
-    return {};
-  }
-
   format::Outcome add_entry(const format::ManifestEntry& entry, const std::string& target_name,
                             const std::vector<format::KernelMeta>& kernels, TargetFacts& target) const {
     std::string path = format::plan_path(entry.name, target_name);
@@ -141,14 +121,18 @@ class Gatherer {
   const Options& options_;
 };
 
+format::Result<format::Reflection> reflection_of(const format::BundleView& bundle) {
+  const format::BundleEntry* found = bundle.find(format::reflection_name);
+  if (!found) return error("the bundle has no ", format::reflection_name);
+  return format::read_reflection(found->bytes);
+}
+
 /// Passes the facts of a bundle, which they refer to, to `use`.
 template <typename T, typename Use>
 format::Result<T> with_facts(std::string_view bytes, const Options& options, Use use) {
   format::Result<format::BundleView> bundle = format::BundleView::open(bytes);
   if (!bundle) return bundle.error();
-  const format::BundleEntry* found = bundle->find(format::reflection_name);
-  if (!found) return error("the bundle has no ", format::reflection_name);
-  format::Result<format::Reflection> reflection = format::read_reflection(found->bytes);
+  format::Result<format::Reflection> reflection = reflection_of(*bundle);
   if (!reflection) return reflection.error();
   format::Result<std::vector<TargetFacts>> targets = Gatherer(*bundle, *reflection, options).run();
   if (!targets) return targets.error();
@@ -193,24 +177,26 @@ format::Result<std::optional<EntryWork>> work_of(std::string_view bytes, const s
   });
 }
 
+format::Result<std::vector<std::string>> dims_of(std::string_view bytes) {
+  format::Result<format::BundleView> bundle = format::BundleView::open(bytes);
+  if (!bundle) return bundle.error();
+  std::set<std::string> names;
+  for (const format::ManifestEntry& entry : bundle->manifest().entries) {
+    names.insert(entry.dims.begin(), entry.dims.end());
+  }
+  if (bundle->manifest().entries.empty()) {
+    format::Result<format::Reflection> reflection = reflection_of(*bundle);
+    if (!reflection) return reflection.error();
+    for (const auto& [target, kernels] : reflection->kernels) {
+      for (const format::KernelMeta& kernel : kernels) names.insert(kernel.dims.begin(), kernel.dims.end());
+    }
+  }
+  return std::vector<std::string>(names.begin(), names.end());
+}
+
 std::optional<int64_t> Options::size_of(const std::string& dim) const {
   auto given = dims.find(dim);
   return given == dims.end() ? other_dims : given->second;
-}
-
-bool read_dim(const std::string& text, Options& options) {
-  size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0) return false;
-  const char *begin = text.data() + equals + 1, *end = text.data() + text.size();
-  int64_t size = 0;
-  auto [stop, problem] = std::from_chars(begin, end, size);
-  std::string name = text.substr(0, equals);
-  if (name == "*") {
-    options.other_dims = size;
-  } else {
-    options.dims[name] = size;
-  }
-  return problem == std::errc() && stop == end && begin != end && size >= 0;
 }
 
 }  // namespace tessera::report

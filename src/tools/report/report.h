@@ -29,7 +29,7 @@ struct Options {
   std::optional<int64_t> size_of(const std::string& dim) const;
 };
 
-/// The report, or why there is none: the bundle is damaged, a dim or an entry is unknown, sizes fit no entry. An entry
+/// The report, or why there is none: the bundle is damaged, an entry is unknown, sizes fit no entry. An entry
 /// whose guards they break is reported without sizes beside others.
 format::Result<std::string> report_of(std::string_view bundle, const Options& options);
 
@@ -49,7 +49,7 @@ using Figures = std::function<PeakFigures(double bytes)>;
 format::Result<std::optional<EntryWork>> work_of(std::string_view bundle, const std::string& target,
                                                  const Options& options, const Figures& figures);
 
-/// Adds a size written `B=8`, or `*=8` for all dims that are not named; false when the text is none.
-bool read_dim(const std::string& text, Options& options);
+/// The names of sizes of a bundle's entries, or of its kernels where it has no entry.
+format::Result<std::vector<std::string>> dims_of(std::string_view bundle);
 
 }  // namespace tessera::report

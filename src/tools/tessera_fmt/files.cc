@@ -25,7 +25,16 @@ class Finder {
  public:
   Finder(const std::vector<std::string>& excluded, std::vector<std::string>& problems)
       : problems_(problems) {
-    for (const std::string& name : excluded) excluded_.push_back(whole_path(name));
+    for (const std::string& name : excluded) excluded_.push_back({name, whole_path(name)});
+  }
+
+  /// What leaves nothing out.
+  std::vector<std::string> unused() const {
+    std::vector<std::string> names;
+    for (const Excluded& each : excluded_) {
+      if (!each.is_used) names.push_back(each.name);
+    }
+    return names;
   }
 
   void folder(const fs::path& root, std::vector<std::string>& out) {
@@ -35,11 +44,10 @@ class Finder {
     while (!error && at != end) {
       fs::path path = at->path();
       bool hidden = path.filename().string().starts_with('.');
-      bool skipped = hidden || is_excluded(path);
       std::error_code kind_error;
       if (at->is_directory(kind_error)) {
-        if (skipped) at.disable_recursion_pending();
-      } else if (!skipped && path.extension() == ".tsr") {
+        if (hidden || is_excluded(path)) at.disable_recursion_pending();
+      } else if (!hidden && path.extension() == ".tsr" && !is_excluded(path)) {
         found.push_back(path.string());
       }
       at.increment(error);
@@ -50,14 +58,24 @@ class Finder {
   }
 
  private:
-  bool is_excluded(const fs::path& path) const {
+  struct Excluded {
+    std::string name;
+    fs::path path;
+    bool is_used = false;
+  };
+
+  bool is_excluded(const fs::path& path) {
     if (excluded_.empty()) return false;
     fs::path normal = whole_path(path);
-    return std::any_of(excluded_.begin(), excluded_.end(),
-                       [&](const fs::path& folder) { return is_below(normal, folder); });
+    bool found = false;
+    for (Excluded& each : excluded_) {
+      if (!is_below(normal, each.path)) continue;
+      found = each.is_used = true;
+    }
+    return found;
   }
 
-  std::vector<fs::path> excluded_;
+  std::vector<Excluded> excluded_;
   std::vector<std::string>& problems_;
 };
 
@@ -65,7 +83,7 @@ class Finder {
 
 std::vector<std::string> find_sources(const std::vector<std::string>& names,
                                       const std::vector<std::string>& excluded,
-                                      std::vector<std::string>& problems) {
+                                      std::vector<std::string>& problems, std::vector<std::string>& unused) {
   std::vector<std::string> found;
   Finder finder(excluded, problems);
   for (const std::string& name : names) {
@@ -76,6 +94,7 @@ std::vector<std::string> find_sources(const std::vector<std::string>& names,
       found.push_back(name);
     }
   }
+  unused = finder.unused();
   return found;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 
 #include "frontend/format/format.h"
@@ -54,13 +55,13 @@ constexpr const char* footer =
 void add_options(CLI::App& app, Options& options) {
   app.add_option("PATH", options.inputs, "files, folders of them, or - for standard input")
       ->required();
-  app.add_flag("--check", options.check,
-               "write nothing; name the files that would change and exit with 2")
-      ->group("What is done");
-  app.add_flag("--diff", options.diff, "write nothing; print what would change as a unified diff")
-      ->group("What is done");
-  app.add_flag("--stdout", options.to_stdout, "write nothing; print the formatted text")
-      ->group("What is done");
+  CLI::Option* check = app.add_flag("--check", options.check,
+                                    "write nothing; name the files that would change and exit with 2");
+  CLI::Option* diff = app.add_flag("--diff", options.diff,
+                                   "write nothing; print what would change as a unified diff");
+  CLI::Option* text = app.add_flag("--stdout", options.to_stdout, "write nothing; print the formatted text");
+  for (CLI::Option* option : {check, diff, text}) option->group("What is done");
+  text->excludes(check)->excludes(diff);
   app.add_option("--range", options.range, "only the statements on these lines, counted from 1")
       ->type_name("LINE[:LINE]")
       ->group("What is formatted");
@@ -97,10 +98,12 @@ class Run {
 
   int run() {
     std::vector<std::string> problems;
-    for (const std::string& name :
-         tools::find_sources(options_.inputs, options_.excluded, problems))
+    std::vector<std::string> unused;
+    for (const std::string& name : tools::find_sources(options_.inputs, options_.excluded, problems, unused)) {
       file(name);
-    for (const std::string& problem : problems) report(diag::command_line, problem);
+    }
+    for (const std::string& name : unused) report(diag::nothing_excluded, name);
+    for (const std::string& problem : problems) fail(diag::command_line, problem);
     if (is_bug_) return exit_bug;
     if (failed_) return driver::exit_user_error;
     return unformatted_ ? exit_unformatted : driver::exit_success;
@@ -112,8 +115,13 @@ class Run {
     formatter::Messages messages;
     messages.diagnostics.report(kind, {}, args...);
     driver::show(messages.diagnostics);
+  }
+  template <typename Kind, typename... Args>
+  void fail(Kind kind, const Args&... args) {
+    report(kind, args...);
     failed_ = true;
   }
+  std::string refuse_range(const std::string& name, std::string_view text) const;
   void file(const std::string& path);
   void failure(const std::string& name, const formatter::FormatResult& result);
   void success(const std::string& path, const std::string& name, const std::string& before,
@@ -150,16 +158,24 @@ void Run::success(const std::string& path, const std::string& name, const std::s
 
 void Run::write(const std::string& path, const std::string& text) {
   std::string error;
-  if (!write_file(path, text, error)) report(diag::cannot_write, path == "-" ? "<stdout>" : path, error);
+  if (!write_file(path, text, error)) fail(diag::cannot_write, path == "-" ? "<stdout>" : path, error);
+}
+
+/// A range may end behind the last line, and not begin there.
+std::string Run::refuse_range(const std::string& name, std::string_view text) const {
+  auto lines = uint32_t(std::ranges::count(text, '\n')) + (text.empty() || text.ends_with('\n') ? 0 : 1);
+  if (!options_.lines || options_.lines->first <= std::max(lines, 1u)) return "";
+  return fmt::format("--range begins at line {}, and '{}' has {}", options_.lines->first, name, lines);
 }
 
 void Run::file(const std::string& path) {
   std::string text, error;
   std::string name = path == "-" ? options_.stdin_name : path;
-  if (!read_file(path, text, error)) return report(diag::cannot_read, name, error);
+  if (!read_file(path, text, error)) return fail(diag::cannot_read, name, error);
   if (driver::is_dump(text)) {
-    return report(diag::command_line, "'" + name + "' is IR, not source; 'tesserac --dump' and tessera-opt print IR");
+    return fail(diag::command_line, "'" + name + "' is IR, not source; 'tesserac --dump' and tessera-opt print IR");
   }
+  if (std::string problem = refuse_range(name, text); !problem.empty()) return fail(diag::command_line, problem);
   formatter::FormatResult result = formatter::format(text, {.name = name, .lines = options_.lines});
   if (result.outcome == formatter::Outcome::Formatted) {
     success(path, name, text, result);

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
       "\n"
       "Exit status:\n"
       "  0  the client asked it to shut down, and then to exit\n"
-      "  1  the client left without asking");
+      "  1  the client left without asking, or the command line has errors");
   tessera::driver::finish_options(app);
   if (std::optional<int> status = tessera::driver::read_command_line(app, argc, argv)) return *status;
   // A client that is gone is noticed where the answer is written.

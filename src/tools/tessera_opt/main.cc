@@ -182,6 +182,7 @@ class Run {
     if (!file || refuse_source(*file).failed()) return failure;
     auto modules = parse_modules(context_, *file, diagnostics_);
     if (!modules) return failure;
+    if (modules->empty()) return refuse_empty(*file);
     const Machine* machine = nullptr;
     if (!options_.target.empty() && !(machine = driver::target_named(options_.target, diagnostics_))) {
       return failure;
@@ -212,6 +213,12 @@ class Run {
     if (driver::is_dump(source.text()) || !source.name().ends_with(".tsr")) return success;
     diagnostics_.report(diag::command_line, {}, fmt::format("'{}' is a program, not IR", source.name()))
         .help(fmt::format("'tesserac --dump=graph {}' writes its IR", source.name()));
+    return failure;
+  }
+
+  Status refuse_empty(FileId file) {
+    diagnostics_.report(diag::not_source, {}, sources_.file(file).name(), "a file without a module")
+        .help("'tesserac --dump=graph FILE' writes the modules of a program");
     return failure;
   }
 

@@ -9,8 +9,9 @@
 #include "frontend/syntax/preprocessor.h"
 #include "ir/numbers/machine.h"
 #include "support/diagnostic_rows.h"
-#include "tools/command_line/byte_size.h"
 #include "tools/command_line/help.h"
+#include "tools/command_line/sizes.h"
+#include "tools/command_line/values.h"
 #include "tools/driver/compile.h"
 #include "tools/driver/diagnostic_options.h"
 #include "tools/driver/explain.h"
@@ -30,8 +31,9 @@ namespace {
 struct Options {
   driver::CompileOptions compile;
   std::vector<std::string> defines;
-  std::string report;
-  std::string shapes;
+  bool report = false;
+  bool shapes = false;
+  bool json = false;
   std::string inspect;
   std::vector<std::string> shape_rules;
   std::vector<std::string> dims;
@@ -90,11 +92,9 @@ std::string refuse_define(const std::string& define) {
 
 void add_input_options(CLI::App& app, Options& options) {
   driver::CompileOptions& compile = options.compile;
-  app.add_option("-I,--include", compile.include_paths,
-                 "also look here for includes and imports; may be given several times")
-      ->type_name("DIR")
-      ->group(input_group)
-      ->allow_extra_args(false);
+  CLI::Option* include = app.add_option("-I,--include", compile.include_paths,
+                                        "also look here for includes and imports; may be given several times");
+  command_line::take_folder(*include->group(input_group)->allow_extra_args(false));
   app.add_option("--include-root", compile.include_roots,
                  "restrict imports and includes to '.tsr' files in this folder and below; may be given several\n"
                  "times. Without it they may read any file; docs/debugging.md")
@@ -129,40 +129,38 @@ void add_input_options(CLI::App& app, Options& options) {
 }
 
 void add_report_options(CLI::App& app, Options& options) {
-  app.add_flag("--report{text}", options.report,
+  app.add_flag("--report", options.report,
                "print the cost of each kernel and entry: work, bytes, registers, a roofline estimate, and the live\n"
-               "ranges of temporaries; as text or, with --report=json, for programs. Writes a bundle only with -o")
-      ->check(CLI::IsMember({"text", "json"}))
+               "ranges of temporaries. Writes a bundle only with -o")
       ->group(report_group);
-  app.add_flag("--shapes{text}", options.shapes,
+  app.add_flag("--shapes", options.shapes,
                "print the source with the shapes of its values beside each line, and for each entry the sizes that\n"
-               "calls choose and the guards that are checked at run time; compile no further. As text or, with\n"
-               "--shapes=json, for programs;\n"
+               "calls choose and the guards that are checked at run time; compile no further;\n"
                "docs/debugging.md")
-      ->check(CLI::IsMember({"text", "json"}))
       ->group(report_group);
-  app.add_option("--shape-policy", options.shape_rules,
-                 "report an error for sizes that calls choose, or for guards that are checked at run time, unless\n"
-                 "--dims decides them; strict: for extents that are negative or rounded down for some sizes;\n"
-                 "docs/debugging.md")
-      ->type_name("RULE,...")
-      ->group(report_group)
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(driver::shape_rules()));
+  app.add_flag("--json", options.json, "print the data of --report or --shapes as JSON, for programs")
+      ->group(report_group);
+  CLI::Option* policy =
+      app.add_option("--shape-policy", options.shape_rules,
+                     "report an error for sizes that calls choose, or for guards that are checked at run time, unless\n"
+                     "--dims decides them; strict: for extents that are negative or rounded down for some sizes;\n"
+                     "docs/debugging.md")
+          ->type_name("RULE,...")
+          ->group(report_group)
+          ->delimiter(',')
+          ->allow_extra_args(false);
+  command_line::take_one_of(*policy, driver::shape_rules());
   app.add_option("--inspect", options.inspect,
                  "write a page for a browser that shows the lowering: each stage beside the source, the changes of\n"
                  "each pass, memory and kernels; a file named .json gets the data. Writes a bundle only with -o;\n"
                  "docs/inspector.md")
       ->type_name("FILE")
       ->group(report_group);
-  app.add_option("--dims", options.dims,
-                 "sizes to report for and to check, as B=8,S=256, or *=1024 for all that are not named. A report has\n"
-                 "numbers for the entries whose sizes are all given and fit")
-      ->type_name("NAME=SIZE,...")
-      ->group(report_group)
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  command_line::add_sizes_option(
+      app, options.dims,
+      "sizes to report for and to check, as B=8,S=256, or *=1024 for all that are not named. A report has\n"
+      "numbers for the entries whose sizes are all given and fit")
+      .group(report_group);
   app.add_option("--entry", options.sizes.entries, "entries in the report; all without it")
       ->type_name("NAME,...")
       ->group(report_group)
@@ -205,8 +203,9 @@ void add_options(CLI::App& app, Options& options) {
       ->group(pass_group)
       ->delimiter(',')
       ->allow_extra_args(false);
-  app.add_flag("!--no-locations", compile.locations,
-               "omit the locations in the source from IR that --dump, --print-before and --print-after print")
+  app.add_flag_callback(
+         "--no-locations", [&compile] { compile.locations = false; },
+         "omit the locations in the source from IR that --dump, --print-before and --print-after print")
       ->group(pass_group);
   app.add_option("--disable-pass", compile.disabled_passes, "omit these passes; results stay within their bounds")
       ->type_name("PASS,...")
@@ -280,16 +279,18 @@ std::string read_report_options(Options& options, bool is_reported) {
   driver::CompileOptions& compile = options.compile;
   bool is_inspected = !options.inspect.empty(), is_wanted = is_reported || is_inspected;
   compile.keep_bundle = is_wanted;
-  bool has_policy = !options.shape_rules.empty() || !options.shapes.empty();
+  bool has_policy = !options.shape_rules.empty() || options.shapes;
   if (!options.dims.empty() && !is_wanted && !has_policy) {
     return "--dims needs --report, --inspect, --shapes or --shape-policy";
   }
   if (!options.sizes.entries.empty() && !is_reported) return "--entry needs --report";
-  for (const std::string& dim : options.dims) {
-    if (!report::read_dim(dim, options.sizes)) return "--dims takes NAME=SIZE, not '" + dim + "'";
-  }
+  if (options.json && !is_reported && !options.shapes) return "--json needs --report or --shapes";
+  command_line::Sizes sizes;
+  if (std::string problem = command_line::read_sizes(options.dims, true, sizes); !problem.empty()) return problem;
+  options.sizes.dims = sizes.named;
+  options.sizes.other_dims = sizes.others;
   if (has_policy) compile.shape_policy = read_shape_policy(options);
-  options.sizes.json = options.report == "json";
+  options.sizes.json = options.json;
   const char* option = is_reported ? "--report" : "--inspect";
   if (is_wanted && !compile.stages.empty()) return fmt::format("{} is about a bundle; --dump makes none", option);
   return {};
@@ -304,6 +305,9 @@ std::string check_shapes_options(const Options& options, bool is_reported) {
 
 Result<std::string> make_report(const std::string& bundle, const report::Options& options,
                                 DiagnosticEngine& diagnostics) {
+  format::Result<std::vector<std::string>> known = report::dims_of(bundle);
+  bool has_others = options.other_dims.has_value();
+  if (known && !has_others && !driver::check_sizes(options.dims, *known, diagnostics)) return failure;
   format::Result<std::string> text = report::report_of(bundle, options);
   if (text) return std::move(*text);
   diagnostics.report(diag::command_line, {}, "there is no report: " + text.error().text)
@@ -316,7 +320,7 @@ Status write_all(inspect::Trace& trace, const driver::Compiler& compiler, const 
                  DiagnosticEngine& diagnostics) {
   const std::string& bundle = compiler.bundle();
   std::string text, page;
-  if (!options.report.empty()) {
+  if (options.report) {
     Result<std::string> report = make_report(bundle, options.sizes, diagnostics);
     if (!report) return failure;
     text = std::move(*report);
@@ -333,15 +337,15 @@ Status write_all(inspect::Trace& trace, const driver::Compiler& compiler, const 
   }
   const std::string& output = options.compile.output;
   if (!output.empty() && !driver::write_text(output, bundle, diagnostics)) return failure;
-  return options.report.empty() ? Status(success) : driver::write_text("-", text, diagnostics);
+  return options.report ? driver::write_text("-", text, diagnostics) : Status(success);
 }
 
 /// The files that are written.
 std::string check_files(const Options& options, bool is_reported) {
   const driver::CompileOptions& compile = options.compile;
-  bool has_bundle = !compile.keep_bundle && compile.stages.empty() && options.shapes.empty();
+  bool has_bundle = !compile.keep_bundle && compile.stages.empty() && !options.shapes;
   std::string named = has_bundle && compile.output.empty() ? driver::default_output(compile.input) : compile.output;
-  bool is_text = !compile.stages.empty() || !options.shapes.empty();
+  bool is_text = !compile.stages.empty() || options.shapes;
   if (is_text && named.empty()) named = "-";
   std::string_view what = !compile.stages.empty() ? "the dump" : is_text ? "the source" : "the bundle";
   const driver::Output outputs[] = {{what, named},
@@ -377,13 +381,13 @@ std::string check_options(CLI::App& app, Options& options) {
     bool is_named = app.count(option) == 0 || !app[option]->as<std::string>().empty();
     if (!is_named) return fmt::format("{} is given no name", option);
   }
-  bool is_reported = app.count("--report") > 0;
-  bool is_wanted = is_reported || !options.inspect.empty() || !options.shapes.empty();
+  bool is_reported = options.report;
+  bool is_wanted = is_reported || !options.inspect.empty() || options.shapes;
   if (compile.input == "-" && compile.output.empty() && compile.stages.empty() && !is_wanted) {
     return "the bundle of a source from standard input needs a name: -o";
   }
   std::string problem = read_report_options(options, is_reported);
-  if (problem.empty() && !options.shapes.empty()) problem = check_shapes_options(options, is_reported);
+  if (problem.empty() && options.shapes) problem = check_shapes_options(options, is_reported);
   if (problem.empty()) problem = check_format(options);
   if (problem.empty()) problem = check_heeded(app, options);
   return problem.empty() ? check_files(options, is_reported) : problem;
@@ -393,7 +397,7 @@ int show_shapes(const Options& options) {
   SourceManager sources;
   DiagnosticEngine diagnostics(sources);
   bool ok = driver::configure(options.diagnostics, diagnostics) &&
-            driver::show_shapes(options.compile, options.shapes == "json", diagnostics);
+            driver::show_shapes(options.compile, options.json, diagnostics);
   driver::show(diagnostics, options.diagnostics.format, "tesserac");
   return ok ? driver::exit_success : driver::exit_user_error;
 }
@@ -447,5 +451,5 @@ int main(int argc, char** argv) {
     return driver::command_line_error("tesserac", problem, options.diagnostics.format);
   }
   read_defines(options);
-  return options.shapes.empty() ? run(options) : show_shapes(options);
+  return options.shapes ? show_shapes(options) : run(options);
 }

@@ -27,6 +27,7 @@
 #include "check/names.h"
 #include "check/random_files.h"
 #include "check/reduce.h"
+#include "tools/command_line/values.h"
 #include "tools/driver/start.h"
 
 namespace tessera::check {
@@ -329,10 +330,8 @@ int main(int argc, char** argv) {
   Options options;
   CLI::App app{"Checks random programs in every way that they can be computed.", "tessera-check"};
   app.add_option("--seed", options.seed, "the first seed")->type_name("N")->capture_default_str();
-  app.add_option("--count", options.count, "how many seeds")
-      ->check(CLI::Range(uint64_t(1), uint64_t(1) << 32))
-      ->type_name("N")
-      ->capture_default_str();
+  CLI::Option* count = app.add_option("--count", options.count, "how many seeds");
+  tessera::command_line::take_count(*count->type_name("N")->capture_default_str(), 1, uint64_t(1) << 32);
   app.add_option("--shard", options.shard, "i/n: every n-th of them, beginning with the i-th")->type_name("I/N");
   app.add_option("--resume", options.resume, "a log of what was checked, read and continued")->type_name("FILE");
   app.add_option("--json", options.json, "a file for the summary")->type_name("FILE");

@@ -108,7 +108,7 @@ TEST_CASE("a hover of a kernel says what it costs, once that is computed") {
   CHECK_THAT(hover(client, place.uri(), "entry(x"), Contains("launches at N = 1024"));
   CHECK_THAT(hover(client, place.uri(), "x, x"), !Contains("cost"));
   CHECK(place.calls() == std::vector<std::string>{
-            "- --stdin-name=model.tsr --target=cpu:x86-64-v3 --report=json --dims *=1024" + place.root()});
+            "- --stdin-name=model.tsr --target=cpu:x86-64-v3 --report --json --dims *=1024" + place.root()});
 }
 
 TEST_CASE("what a kernel costs follows the text and the settings") {
@@ -134,7 +134,7 @@ TEST_CASE("what a kernel costs follows the text and the settings") {
   hover(client, place.uri(), "added(x: ");
   finish_jobs(client);
   CHECK_THAT(hover(client, place.uri(), "added(x: "), Contains("*cost* on cuda:sm_90a"));
-  std::string sizes = "--report=json --dims *=1024,*=16,N=8" + place.root();
+  std::string sizes = "--report --json --dims *=16,N=8" + place.root();
   std::string first = "- --stdin-name=model.tsr --target=cpu:x86-64-v4 " + sizes;
   CHECK(place.calls() == std::vector<std::string>{
       first, first, "- --stdin-name=model.tsr --target=cuda:sm_90a " + sizes + " --cubin"});

@@ -91,6 +91,13 @@ class Workspace {
   std::string folder_;
 };
 
+/// A message without its tag, which it must have.
+std::string without_tag(const std::string& message, const std::string& tag) {
+  std::string end = " [" + tag + "]\n";
+  CHECK(message.ends_with(end));
+  return message.ends_with(end) ? message.substr(0, message.size() - end.size()) + "\n" : message;
+}
+
 }  // namespace
 
 TEST_CASE("tsr run reads and writes tensors", "[tsr]") {
@@ -119,11 +126,11 @@ TEST_CASE("tsr run reads and writes tensors", "[tsr]") {
 TEST_CASE("tsr run names what is wrong and leaves no file", "[tsr]") {
   Workspace work;
   size_t files = work.count_files();
-  auto expect = [&](const std::string& arguments, const std::string& text) {
+  auto expect = [&](const std::string& arguments, const std::string& text, const std::string& tag = "command-line") {
     Ran ran = work.tsr("run m.bundle " + arguments + " --output y=y.npy");
     INFO(arguments);
     CHECK(ran.code == 1);
-    CHECK(ran.output == "tsr: error: " + text + "\n");
+    CHECK(ran.output == "tsr: error: " + text + " [" + tag + "]\n");
     CHECK(work.count_files() == files);
   };
   expect("layr", "the bundle has no entry 'layr'; it has layer");
@@ -133,14 +140,14 @@ TEST_CASE("tsr run names what is wrong and leaves no file", "[tsr]") {
          "input 'x', f32[B, D], is missing; --input x=FILE gives it");
   expect("layer --params w.safetensors --input z=x.npy", "layer has no input 'z'; its only input is x");
   expect("layer --params w.safetensors --input x=none.npy",
-         "cannot read 'none.npy': No such file or directory");
-  expect("layer --params w.safetensors --input x=w.safetensors", "w.safetensors has no tensor 'x'");
+         "cannot read 'none.npy': No such file or directory", "cannot-read");
+  expect("layer --params w.safetensors --input x=w.safetensors", "w.safetensors has no tensor 'x'",
+         "bad-tensor-file");
   expect("layer --params w.safetensors --input x", "--input takes NAME=VALUE, got 'x'");
   expect("layer --params w.safetensors --input x=x.npy --output y=z.npy",
          "output 'y' is given twice");
   expect("layer --params x.npy --input x=x.npy",
-         "x.npy: safetensors: its header does not fit the "
-         "file");
+         "'x.npy' seems to be a NumPy array, not a safetensors file", "bad-tensor-file");
 
   files += 3;
   work.write("extra.safetensors", *write_safetensors({{"layer.ww", Dtype::F32, {1}, "1234"}}));
@@ -151,9 +158,10 @@ TEST_CASE("tsr run names what is wrong and leaves no file", "[tsr]") {
   expect("layer --params w.safetensors --params w.safetensors --input x=x.npy",
          "w.safetensors: an earlier file has the parameter 'layer.w', too");
   expect("layer --params short.safetensors --input x=x.npy",
-         "layer: parameter 'layer.w', axis 0: expected D = 3, got 2; D = 3 from input 'x', axis 1");
+         "layer: parameter 'layer.w', axis 0: expected D = 3, got 2; D = 3 from input 'x', axis 1",
+         "call-refused");
   expect("layer --params w.safetensors --input x=i.npy",
-         "layer: input 'x': expected dtype f32, got i32");
+         "layer: input 'x': expected dtype f32, got i32", "call-refused");
 }
 
 TEST_CASE("mistakes in the command line exit with 1", "[tsr]") {
@@ -164,7 +172,7 @@ TEST_CASE("mistakes in the command line exit with 1", "[tsr]") {
   CHECK(work.tsr("run m.bundle layer --device cuda:0").code == 1);
   CHECK(work.tsr("run m.bundle layer --threads 0x").code == 1);
   CHECK(work.tsr("run none.bundle layer").output ==
-        "tsr: error: cannot read 'none.bundle': No such file or directory\n");
+        "tsr: error: cannot read 'none.bundle': No such file or directory [cannot-read]\n");
   for (const char* command : {"", "run ", "inspect ", "verify ", "bench "}) {
     Ran help = work.tsr(std::string(command) + "--help");
     CHECK(help.code == 0);
@@ -197,7 +205,7 @@ TEST_CASE("tsr verify reads every part of a bundle, and loading refuses what it 
     CHECK(ran.code == 1);
     const std::string head = "tsr: error: bad.bundle: ";
     CHECK(ran.output.starts_with(head));
-    return ran.output.substr(std::min(head.size(), ran.output.size()));
+    return without_tag(ran.output.substr(std::min(head.size(), ran.output.size())), "bad-bundle");
   };
   auto with_file = [&](const std::string& name, const std::string& bytes) {
     return refusal([&](Manifest&, auto& entries) { entries[name] = bytes; });
@@ -257,7 +265,8 @@ TEST_CASE("tsr verify reads the code of a GPU", "[tsr]") {
                  if (bytes == "absent") entries.erase(kernels_path(target, form));
                  if (bytes != "absent") entries[kernels_path(target, form)] = bytes;
                }));
-    return work.tsr("verify c.bundle").output;
+    std::string output = work.tsr("verify c.bundle").output;
+    return output.starts_with("tsr: error:") ? without_tag(output, "bad-bundle") : output;
   };
   const std::string error = "tsr: error: c.bundle: the bundle";
   CHECK(verified("cubin", "absent").find(": sound, ") != std::string::npos);
@@ -310,7 +319,7 @@ TEST_CASE("what is no file is not read", "[tsr]") {
       {"/dev/zero", "it is a device, not a file"}, {"/dev/null", "it is a device, not a file"},
       {"pipe", "it is a named pipe, not a file"},        {"folder", "it is a directory"}};
   for (auto [name, why] : others) {
-    std::string path = name, refusal = "cannot read '" + path + "': " + why + "\n";
+    std::string path = name, refusal = "cannot read '" + path + "': " + why + " [cannot-read]\n";
     for (const std::string& command :
          {"verify " + path, "inspect " + path, "run --interpret=exact " + path + " layer", "run " + path + " layer",
           "init -o o.safetensors " + path, "run m.bundle layer --params " + path + " --input x=x.npy",
@@ -344,7 +353,7 @@ TEST_CASE("texts of a bundle do not steer a terminal", "[tsr]") {
   }));
   for (const char* command :
        {"verify m.bundle", "inspect m.bundle", "inspect --yaml m.bundle", "inspect --json m.bundle",
-        "inspect --report m.bundle", "inspect --report --dims B=2,D=3 m.bundle", "inspect --report=json m.bundle",
+        "inspect --report m.bundle", "inspect --report --dims B=2,D=3 m.bundle", "inspect --report --json m.bundle",
         "inspect --ir graph --fn f m.bundle --error-format=json", "inspect --ir plan m.bundle", "inspect --ir graph m.bundle", "inspect --ir graph --fn f m.bundle",
         "run m.bundle layer --params w.safetensors --input x=x.npy --trace-shapes"}) {
     Ran ran = work.tsr(command);
@@ -376,7 +385,7 @@ TEST_CASE("a long expression that many launches share is not told with each", "[
   std::string plan = work.tsr("inspect --ir plan many.bundle").output;
   CHECK(plan.find("dims($" + std::to_string(dim) + ")") != std::string::npos);
   CHECK(plan.size() < 50'000);
-  for (const char* form : {"--report", "--report=json"}) {
+  for (const char* form : {"--report", "--report --json"}) {
     std::string report = work.tsr(std::string("inspect many.bundle ") + form).output;
     CHECK(report.find("N = N + 1 + 1 + 1") != std::string::npos);
     CHECK(report.find(" + 1 + ...") != std::string::npos);
@@ -403,7 +412,7 @@ TEST_CASE("tsr inspect shows a bundle in each form", "[tsr]") {
         std::string::npos);
   Ran ran = work.tsr("inspect --ir tile m.bundle");
   CHECK(ran.code == 1);
-  CHECK(ran.output == "tsr: error: the bundle has no stage 'tile'; it has plan\n");
+  CHECK(ran.output == "tsr: error: the bundle has no stage 'tile'; it has plan [command-line]\n");
 }
 
 TEST_CASE("tsr bench times entries for given dims", "[tsr]") {
@@ -524,7 +533,7 @@ TEST_CASE("tsr init says what a bundle lacks", "[tsr]") {
   CHECK(ran.code == 1);
   CHECK(
       ran.output ==
-      "tsr: error: m.bundle carries no ir/graph.tir: it was compiled from below the graph level\n");
+      "tsr: error: m.bundle carries no ir/graph.tir: it was compiled from below the graph level [command-line]\n");
   work.write("b.bundle",
              make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", "module @m what"}}));
   ran = work.tsr("init b.bundle -o i.safetensors");
@@ -533,7 +542,7 @@ TEST_CASE("tsr init says what a bundle lacks", "[tsr]") {
   std::string empty = "module @m level(graph) version(1) {\n}\n";
   work.write("e.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", empty}}));
   ran = work.tsr("init e.bundle -o i.safetensors");
-  CHECK(ran.output == "tsr: error: e.bundle has no parameter with an initialiser\n");
+  CHECK(ran.output == "tsr: error: e.bundle has no parameter with an initialiser [command-line]\n");
   CHECK(work.read("i.safetensors").empty());
 }
 
@@ -548,9 +557,9 @@ TEST_CASE("tsr inspect --fn prints one function of a stage", "[tsr]") {
   Ran ran = work.tsr("inspect g.bundle --ir graph --fn other");
   CHECK(ran.code == 1);
   CHECK(ran.output ==
-        "tsr: error: there is no function 'other'; there are layer, init.layer.w\n");
+        "tsr: error: there is no function 'other'; there are layer, init.layer.w [command-line]\n");
   ran = work.tsr("inspect g.bundle --ir plan --fn init.layer.w");
-  CHECK(ran.output == "tsr: error: there is no function 'init.layer.w'; there are layer\n");
+  CHECK(ran.output == "tsr: error: there is no function 'init.layer.w'; there are layer [command-line]\n");
 }
 
 TEST_CASE("tsr run --interpret computes without the compiled code", "[tsr]") {
@@ -574,7 +583,7 @@ TEST_CASE("tsr run --interpret computes without the compiled code", "[tsr]") {
   other.replace(other.find("@layer("), 6, "@other");
   work.write("o.bundle", make_bundle({Workspace::layer()}, {}, {{"ir/graph.tir", other}}));
   ran = work.tsr("run o.bundle layer --params w.safetensors --input x=x.npy --interpret exact");
-  CHECK(ran.output == "tsr: error: the graph in o.bundle has no entry 'layer'\n");
+  CHECK(ran.output == "tsr: error: the graph in o.bundle has no entry 'layer' [command-line]\n");
 }
 
 TEST_CASE("tsr runs and times entries on a GPU", "[tsr][cuda]") {
@@ -591,7 +600,7 @@ TEST_CASE("tsr runs and times entries on a GPU", "[tsr][cuda]") {
     CHECK(ran.code == 1);
     CHECK(ran.output ==
           "tsr: error: cuda:0: there is no CUDA driver here: /absent/libcuda.so.1: cannot open "
-          "shared object file: No such file or directory\n");
+          "shared object file: No such file or directory [not-on-this-machine]\n");
     CHECK(work.read("y.npy").empty());
   }
   FakeGpu gpu;  // the environment that the command gets
@@ -602,7 +611,7 @@ TEST_CASE("tsr runs and times entries on a GPU", "[tsr][cuda]") {
     std::string bytes = work.read("y.npy");
     CHECK(read_npy(bytes)->bytes == bytes_of_floats({1, 20, 300, 4, 50, 600}));
     CHECK(work.tsr(arguments + " --interpret exact").output ==
-          "tsr: error: --interpret runs on the CPU, not on cuda:0\n");
+          "tsr: error: --interpret runs on the CPU, not on cuda:0 [command-line]\n");
   }
   SECTION("times are the GPU's") {
     Ran ran = work.tsr("bench c.bundle --dims B=2 --dims D=3 --device cuda:0 --runs 12 --json");

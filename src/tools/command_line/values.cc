@@ -1,4 +1,4 @@
-#include "tools/command_line/byte_size.h"
+#include "tools/command_line/values.h"
 
 #include <fmt/format.h>
 
@@ -7,6 +7,9 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+
+#include "support/diagnostic.h"
 
 namespace tessera::command_line {
 
@@ -56,13 +59,45 @@ void take_byte_size(CLI::Option& option) {
   option.transform(validator)->type_name("SIZE");
 }
 
-void take_count(CLI::Option& option, uint64_t least) {
-  option.check([least](const std::string& text) {
+void take_count(CLI::Option& option, uint64_t least, uint64_t most) {
+  option.check([least, most](const std::string& text) {
     uint64_t count = 0;
     auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
-    bool is_count = status == std::errc() && end == text.data() + text.size() && count >= least;
-    return is_count ? std::string() : fmt::format("'{}' is no whole number from {} to {}", text, least, UINT64_MAX);
+    bool is_number = status == std::errc() && end == text.data() + text.size();
+    bool is_count = is_number && count >= least && count <= most;
+    return is_count ? std::string() : fmt::format("'{}' is no whole number from {} to {}", text, least, most);
   });
+}
+
+void take_one_of(CLI::Option& option, std::vector<std::string> words) {
+  std::string shown = "{" + CLI::detail::join(words, ",") + "}";  // as the parser's own check has it: --help reads it
+  auto refuse = [words = std::move(words)](const std::string& text) {
+    if (std::ranges::find(words, text) != words.end()) return std::string();
+    return fmt::format("'{}' is none of {}{}", text, listed(words), suggestion(text, words));
+  };
+  option.check(CLI::Validator(refuse, shown));
+}
+
+void take_folder(CLI::Option& option) {
+  option.type_name("DIR")->check([](const std::string& path) {
+    std::error_code error;
+    if (std::filesystem::is_directory(path, error)) return std::string();
+    return fmt::format("'{}' is no folder", path) + (std::filesystem::exists(path, error) ? "" : " that is there");
+  });
+}
+
+std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
+  std::string nearest = nearest_name(word, candidates);
+  return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);
+}
+
+std::string listed(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
 }
 
 }  // namespace tessera::command_line
