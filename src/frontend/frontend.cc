@@ -5,6 +5,7 @@
 #include "frontend/kernel_check.h"
 #include "frontend/entry_builder.h"
 #include "frontend/lower/kernel/kernel_library.h"
+#include "frontend/names_check.h"
 #include "frontend/uncalled_check.h"
 #include "ir/text/verifier.h"
 
@@ -37,6 +38,10 @@ Result<schedule::KernelInstance> SourceLibrary::instantiate_exported(Module& mod
     if (request.symbol == name) return state_->kernels.instantiate(module, request);
   }
   TSR_UNREACHABLE("a kernel that is not exported was asked for");
+}
+
+void SourceLibrary::check_names() {
+  if (state_->main) frontend::check_names(state_->session, *state_->main);
 }
 
 /// One run of the front end.
@@ -74,6 +79,7 @@ class Compilation {
       result.exported_kernels.push_back(request.symbol);
     }
     check_the_rest(builder);
+    if (!kernels_for_.empty() && diagnostics_.error_count() == errors) check_names(session, *state_->main);
     diagnostics_.sort_from(first);
     if (!parsed || diagnostics_.error_count() != errors) return failure;
     if (verify(*graph, diagnostics_).failed()) return failure;

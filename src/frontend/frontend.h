@@ -64,6 +64,10 @@ class SourceLibrary : public schedule::KernelLibrary {
   Result<schedule::KernelInstance> instantiate_exported(Module& module, std::string_view name,
                                                         std::string_view machine);
 
+  /// Warns of names without use and of statements that never run. It is called when all kernels were built without
+  /// errors, as what is wrong may be what has no use; with `kernels_for` compile_source does so.
+  void check_names();
+
  private:
   friend class Compilation;
   struct State;

@@ -91,6 +91,7 @@ int32_t Binder::use(std::string_view name, Loc loc, Place place, bool writes) {
     scope_ = inner;
     writes = true;
   }
+  if (!writes && local >= 0) out_.locals[size_t(local)].is_read = true;
   if (!writes || place == Place::TypeArgument) note_free(name, place);
   int32_t made = add(loc, local < 0 ? OccurrenceKind::Free : OccurrenceKind::Local, writes);
   if (made < 0) return made;

@@ -121,7 +121,12 @@ void Binder::loop(const ast::Expr* variable, const ast::Expr* iterable, const as
 }
 
 void Binder::block(ast::StmtList body, uint32_t end) {
-  for (size_t i = 0; i < body.size(); ++i) statement(*body[i], end_of(body, i, end));
+  bool is_reached = !flow_.ends;
+  for (size_t i = 0; i < body.size(); ++i) {
+    if (is_reached && flow_.ends) out_.unreachable.push_back(body[i]);
+    is_reached = is_reached && !flow_.ends;
+    statement(*body[i], end_of(body, i, end));
+  }
 }
 
 void Binder::statement(const ast::Stmt& stmt, uint32_t end) {

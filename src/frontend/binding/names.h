@@ -48,6 +48,7 @@ struct Local {
   SymbolKind kind = SymbolKind::Variable;
   TextRange range;  ///< of the name where it gets its meaning first
   TextRange scope;
+  bool is_read = false;  ///< somewhere, also in what a macro has made
   /// For a parameter whose callers can name it: "f", "Module" or "Module.method"; "#9" where the name
   /// of a function in a function begins at 9.
   std::string callable;
@@ -109,6 +110,7 @@ struct FileNames {
   std::vector<Occurrence> occurrences;  ///< in the order of their places, one for each place
   std::vector<ScopeNames> scopes;
   std::vector<Declared> declared;
+  std::vector<const ast::Stmt*> unreachable;  ///< the first of each block that stands behind a `return`
 
   /// The occurrence whose name is or ends at this offset; null when there is none.
   const Occurrence* at(uint32_t offset) const;

@@ -286,7 +286,7 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
       Dim b = evaluator.expect_dim(arguments[1], arguments.locs[1], "the argument of 'ceildiv'");
       if (!a || !b) return Datum::poison();
       if (!b->is_constant(0)) return Datum::dim(evaluator.dims().ceildiv(a, b));
-      evaluator.report(diag::division_by_zero, arguments.locs[1]);
+      evaluator.report(diag::division_by_zero, arguments.locs[1], "a compile-time value");
       return Datum::poison();
     }
     case BuiltinId::IsKnown: {

@@ -6,6 +6,8 @@
 #include <iterator>
 
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/fixes/foreign.h"
+#include "frontend/values/dtype_values.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -102,11 +104,13 @@ std::string operand_kinds(const Datum& a, const Datum& b) {
   return fmt::format("{} and {}", describe(a), describe(b));
 }
 
+constexpr std::string_view compile_time_value = "a compile-time value";
+
 Datum binary_numbers(Evaluator& evaluator, ast::BinaryOp op, double a, double b, Loc loc) {
   bool divides =
       op == ast::BinaryOp::Div || op == ast::BinaryOp::FloorDiv || op == ast::BinaryOp::Mod;
   if (divides && b == 0) {
-    evaluator.report(diag::division_by_zero, loc);
+    evaluator.report(diag::division_by_zero, loc, compile_time_value);
     return Datum::poison();
   }
   ElementwiseKind kind = elementwise_kind(op);
@@ -137,7 +141,7 @@ Datum binary_integers(Evaluator& evaluator, ast::BinaryOp op, int64_t a, int64_t
     case ast::BinaryOp::FloorDiv:
     case ast::BinaryOp::Mod: {
       if (b == 0) {
-        evaluator.report(diag::division_by_zero, loc);
+        evaluator.report(diag::division_by_zero, loc, compile_time_value);
         return Datum::poison();
       }
       overflow = b == -1 && __builtin_sub_overflow(int64_t(0), a, &result);
@@ -210,7 +214,7 @@ Datum binary_dims(Evaluator& evaluator, ast::BinaryOp op, const Datum& a, const 
   }
   if (result) return Datum::dim(result);
   if (by_zero) {
-    evaluator.report(diag::division_by_zero, at.loc);
+    evaluator.report(diag::division_by_zero, at.loc, compile_time_value);
     return Datum::poison();
   }
   if (op == ast::BinaryOp::Pow && x && b.is(DatumKind::Int) && b.as_int() >= 0) {
@@ -301,9 +305,70 @@ std::optional<bool> decided_equal(Evaluator& evaluator, const Datum& a, const Da
   return all;
 }
 
+/// A value at run time whose elements are integers, which have no quotient by a zero in the source.
+bool divides_by_zero(ElementwiseKind kind, std::span<const Datum> operands) {
+  bool divides = kind == ElementwiseKind::FloorDiv || kind == ElementwiseKind::Mod || kind == ElementwiseKind::Div;
+  if (!divides || !operands[0].is_ir() || !operands[1].is(DatumKind::Int) || operands[1].as_int() != 0) return false;
+  return is_integer(operands[0].as_ir().value->type()->dtype);
+}
+
+/// The first of some kinds that two values are of different ones of: such values are never equal.
+enum class Sort : uint8_t { Number, Text, DType, Tuple, List, Other };
+
+Sort sort_of(const Datum& datum) {
+  if (datum.is_scalar() || datum.is(DatumKind::Bool)) return Sort::Number;
+  if (datum.is(DatumKind::String)) return Sort::Text;
+  if (datum.is(DatumKind::DType)) return Sort::DType;
+  if (datum.is(DatumKind::Tuple)) return Sort::Tuple;
+  return datum.is(DatumKind::List) ? Sort::List : Sort::Other;
+}
+
+bool is_number_text(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789.-") == std::string_view::npos;
+}
+
 }  // namespace
 
+bool Evaluator::refuse_never_equal(const Datum& a, const Datum& b, const OperatorPlace& at) {
+  Sort first = sort_of(a), second = sort_of(b);
+  if (first == second || first == Sort::Other || second == Sort::Other) return false;
+  const Datum& text = first == Sort::Text ? a : b;
+  const Datum& other = first == Sort::Text ? b : a;
+  const OperatorPlace::Operand& written = first == Sort::Text ? at.left : at.right;
+  bool has_text = text.is(DatumKind::String);
+  bool has_dtype = first == Sort::DType || second == Sort::DType;
+  bool are_sequences = !has_text && !has_dtype && first != Sort::Number && second != Sort::Number;
+  bool has_number_text = has_text && other.is_scalar() && is_number_text(text.as_string());
+  // A parameter may be of several kinds, which a function tells apart so.
+  auto is_open_name = [](const OperatorPlace::Operand& operand) {
+    return !operand.expr || operand.expr->kind == ast::NodeKind::Name;
+  };
+  bool may_vary = is_open_name(at.left) || is_open_name(at.right);
+  if (may_vary && !has_dtype && !are_sequences && !has_number_text) return false;
+  auto builder = report(diag::never_equal, at.loc, describe(a), describe(b));
+  std::string_view dtype = has_text && has_dtype ? std::string_view(text.as_string()) : "";
+  if (!dtype_by_name(dtype)) dtype = dtype_here(dtype);
+  bool is_literal = written.expr && written.expr->kind == ast::NodeKind::String;
+  if (!dtype.empty() && is_literal) {
+    builder.fix("a dtype has no quotes", written.loc, std::string(dtype));
+  } else if (has_dtype) {
+    builder.help("a dtype is compared with a dtype: x.dtype == f32");
+  } else if (has_number_text && is_literal) {
+    builder.fix("a number has no quotes", written.loc, text.as_string());
+  } else if (are_sequences) {
+    builder.help("a tuple is compared with a tuple: x.shape == (4, 8)");
+  } else {
+    builder.help("compare values of one kind");
+  }
+  return true;
+}
+
 Datum Evaluator::apply(ElementwiseKind kind, std::span<const Datum> operands, const OperatorPlace& at) {
+  if (operands.size() == 2 && divides_by_zero(kind, operands)) {
+    report(diag::division_by_zero, at.loc, describe(operands[0]))
+        .help("integers have no infinity: divide by another number");
+    return Datum::poison();
+  }
   for (const Datum& operand : operands) {
     bool fits = is_dynamic(operand) || operand.is_scalar() || operand.is(DatumKind::Bool);
     if (!fits && blame_.report_valueless(operand, at.loc, "the operand")) return Datum::poison();
@@ -448,6 +513,7 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, cons
     return Datum::boolean(ordered(op, a.as_string(), b.as_string()));
   }
   if (equality && a.is_sequence() && a.kind() == b.kind()) return compare_sequences(op, a, b, at);
+  if (equality && refuse_never_equal(a, b, at)) return Datum::poison();
   if (equality) return Datum::boolean(equal(a, b) == (op == ast::CompareOp::Equal));
   report(diag::wrong_operands, at.loc, ast::spelling(op), operand_kinds(a, b));
   return Datum::poison();
@@ -500,7 +566,9 @@ Datum Evaluator::contains(ast::CompareOp op, const Datum& item, const Datum& con
     dynamic = dynamic ? apply(wanted ? ElementwiseKind::Or : ElementwiseKind::And, operands, at) : same;
     if (dynamic->is_poison()) break;
   }
-  return dynamic ? *dynamic : Datum::boolean(!wanted);
+  if (dynamic) return *dynamic;
+  bool is_refused = container.elements().size() != 0 && refuse_never_equal(item, container.elements()[0], at.loc);
+  return is_refused ? Datum::poison() : Datum::boolean(!wanted);
 }
 
 }  // namespace tessera::frontend

@@ -551,6 +551,12 @@ bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
   }
   if (name && name->text == "stochastic_round" && !call) {
     pattern.policies.stochastic_round = true;
+    bool is_rounded = is_float(pattern.dtype) && dtype_info(pattern.dtype).bits < 32;
+    if (pattern.dtype_symbol.empty() && !is_rounded) {
+      evaluator_
+          .report(diag::hint_no_effect, policy.loc, "policy '@stochastic_round'", to_string(pattern.dtype))
+          .help("it is for floats of fewer than 32 bits: bf16, f16, f8e4m3, f8e5m2");
+    }
     return true;
   }
   if (name && name->text == "saturate" && !call) {
@@ -618,6 +624,21 @@ void check_dtype_symbols(Evaluator& evaluator, const Function& function, Signatu
       for (std::string_view name : dtype_names()) names.emplace_back(name);
       builder.suggest(evaluator.session().sources(), symbol.loc, symbol.name, names);
     }
+  }
+}
+
+/// A name cannot be a size and a parameter that is a tensor.
+void check_size_parameters(Evaluator& evaluator, const Function& function, Signature& signature) {
+  for (const ast::Parameter& parameter : function.parameters()) {
+    auto dim = find_symbol(signature.dims, parameter.name.text);
+    bool is_tensor = parameter.annotation && parameter.annotation->kind == ast::NodeKind::Subscript;
+    if (dim == signature.dims.end() || !is_tensor) continue;
+    evaluator
+        .report(diag::malformed_type, dim->loc,
+                fmt::format("'{}' is both a size and a tensor of this signature", dim->name))
+        .label(parameter.name.loc, "it is a tensor here")
+        .help("give the size a name of its own, such as B");
+    signature.failed = true;
   }
 }
 
@@ -693,6 +714,7 @@ Signature read_signature(Evaluator& evaluator, const Function& function) {
     signature.result = result.read(*def.return_type);
   }
   if (!signature.failed) check_dtype_symbols(evaluator, function, signature);
+  if (!signature.failed) check_size_parameters(evaluator, function, signature);
   return signature;
 }
 

@@ -12,7 +12,9 @@
 // them with left_spine().
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -503,12 +505,20 @@ struct Declaration {
   bool has_error = false;
 };
 
+/// Names that the tree does not have.
+struct PreprocessorNames {
+  std::set<std::string, std::less<>> conditions;  ///< that a `%if` or `%elif` reads, evaluated or not
+  std::set<std::string, std::less<>> skipped;     ///< in lines that conditions leave out
+  std::vector<Identifier> unused_macros;          ///< that the file itself defines
+};
+
 /// A parsed file with what it includes.
 struct SourceUnit {
   FileId file = 0;
   std::vector<Declaration> declarations;
   /// Files whose text took part, in order of first use: the file itself and what it includes.
   std::vector<FileId> files;
+  PreprocessorNames names;
 
   /// All Import and FromImport statements at top level, in order.
   std::vector<const Stmt*> imports() const;

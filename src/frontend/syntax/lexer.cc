@@ -70,6 +70,7 @@ class TokenChecker {
   }
   void unknown(const RawToken& token);
   void find_invisible(const RawToken& token);
+  void find_c_directive(const RawToken& token);
   bool quoted(size_t offset, std::string_view character);
   bool in_foreign_comment(size_t offset) const;
 
@@ -187,9 +188,33 @@ void TokenChecker::check(const RawToken& token) {
       return;
     case TokenKind::NonAscii:
     case TokenKind::Unknown: unknown(token); return;
-    case TokenKind::Comment:
+    case TokenKind::Comment: find_c_directive(token); [[fallthrough]];
     case TokenKind::String: find_invisible(token); return;
     default: return;
+  }
+}
+
+/// A comment that C would read as a directive. Words with other text behind them are left alone, as people write them.
+void TokenChecker::find_c_directive(const RawToken& token) {
+  std::string_view text = text_.substr(token.offset, token.length);
+  bool begins_line = token.offset == 0 || text_[token.offset - 1] == '\n';
+  size_t end = std::min(text.find_first_of(" \t\r"), text.size());
+  std::string_view word = text.substr(0, end), rest = text.substr(end);
+  rest.remove_prefix(std::min(rest.find_first_not_of(" \t"), rest.size()));
+  bool has_name = !rest.empty() && (std::isalpha(static_cast<unsigned char>(rest[0])) || rest[0] == '_');
+  bool of_name = word == "#define" || word == "#ifdef" || word == "#ifndef" || word == "#undef";
+  bool is_include = word == "#include" && (rest.starts_with('"') || rest.starts_with('<'));
+  bool is_condition = word == "#if" && (rest.starts_with("defined") || rest.starts_with("!defined"));
+  if (!begins_line || !((of_name && has_name) || is_include || is_condition)) return;
+  Loc place = loc(token.offset, word.size());
+  auto report = diagnostics_.report(diag::c_directive, place, word);
+  if (word == "#define" || is_include || is_condition) {
+    report.fix("a directive begins with '%'", place, fmt::format("%{}", word.substr(1)));
+  } else if (word == "#undef") {
+    report.help("a macro keeps its meaning");
+  } else {
+    report.help(fmt::format("a condition is '%if {}defined(NAME)', whose NAME is given with -D",
+                            word == "#ifdef" ? "" : "not "));
   }
 }
 

@@ -51,6 +51,7 @@ void MacroTable::define(const Directive& directive) {
 bool MacroTable::expand_into(Macro& macro, std::vector<Token>& out, size_t depth) {
   if (depth > max_macro_depth) return false;
   macro.busy = true;
+  macro.is_used = true;
   bool good = true;
   TokenKind before = TokenKind::EndOfFile;
   for (const Token& token : macro.body) {
@@ -89,6 +90,14 @@ void MacroTable::expand(const Token& use, std::vector<Token>& out) {
   }
   uint32_t expansion = buffer_.add_expansion({use.file, use.offset, use.length, macro.loc});
   for (size_t i = first; i < out.size(); ++i) out[i].expansion = expansion;
+}
+
+std::vector<ast::Identifier> MacroTable::unused(FileId file) const {
+  std::vector<ast::Identifier> list;
+  for (const auto& [name, macro] : macros_) {
+    if (!macro.is_used && macro.loc.file == file) list.push_back({name, macro.loc});
+  }
+  return list;
 }
 
 }  // namespace tessera

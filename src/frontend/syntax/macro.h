@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "frontend/syntax/ast.h"
 #include "frontend/syntax/directive.h"
 #include "support/diagnostic.h"
 
@@ -20,12 +21,15 @@ class MacroTable {
   bool defines(const Token& token) const { return macros_.contains(buffer_.text(token)); }
   /// Appends what the use of a macro stands for; after a limit is hit (reported once), an Error.
   void expand(const Token& use, std::vector<Token>& out);
+  /// Those that a file defines and nothing uses.
+  std::vector<ast::Identifier> unused(FileId file) const;
 
  private:
   struct Macro {
     Loc loc;
     std::vector<Token> body;
     bool busy = false;
+    bool is_used = false;
   };
   bool same_body(const Macro& a, const Macro& b) const;
   bool check_body(const Directive& directive, std::string_view name);

@@ -157,6 +157,7 @@ ast::SourceUnit parse_part(FileId file, std::span<const FileId> before, SourceMa
   lay_out(buffer, diagnostics);
   ast::SourceUnit unit;
   unit.file = file;
+  unit.names = std::move(text.names);
   for (const LexedFile& lexed : text.files) {
     if (std::find(before.begin(), before.end(), lexed.file) == before.end()) unit.files.push_back(lexed.file);
   }

@@ -30,6 +30,8 @@ class Preprocessor {
   void read_macros(FileId file);
   Preprocessed take() {
     if (too_many_) result_.buffer.tokens.clear();
+    note_skipped();
+    result_.names.unused_macros = macros_.unused(result_.files.front().file);
     return std::move(result_);
   }
 
@@ -78,6 +80,8 @@ class Preprocessor {
   FileId find_include(const Reading& reading, const std::string& path, const Directive& directive);
   bool is_cycle(FileId file, Loc loc);
   void error(const Directive& directive);
+  void note_condition(const Directive& directive);
+  void note_skipped();
   bool expect_no_more(const Directive& directive, size_t used);
   bool active() const { return branches_.empty() || branches_.back().active; }
   /// Whether the text here becomes code.
@@ -400,7 +404,26 @@ Directive Preprocessor::read_directive(const Reading& reading, size_t& at) {
   return directive;
 }
 
+void Preprocessor::note_condition(const Directive& directive) {
+  std::string_view text = sources_.file(directive.file).text();
+  for (const RawToken& token : directive.tokens) {
+    std::string_view name = text.substr(token.offset, token.length);
+    if (token.kind == TokenKind::Name && name != "defined") result_.names.conditions.emplace(name);
+  }
+}
+
+void Preprocessor::note_skipped() {
+  for (const LexedFile& file : result_.files) {
+    std::string_view text = sources_.file(file.file).text();
+    for (const RawToken& token : file.tokens) {
+      bool is_skipped = token.kind == TokenKind::Name && token.role == TokenRole::Inactive;
+      if (is_skipped) result_.names.skipped.emplace(text.substr(token.offset, token.length));
+    }
+  }
+}
+
 void Preprocessor::directive(const Reading& reading, const Directive& directive) {
+  if (directive.name == "if" || directive.name == "elif") note_condition(directive);
   if (directive.name == "if") return open_condition(directive);
   if (directive.name == "elif") return else_if(directive);
   if (directive.name == "else") return else_branch(directive);

@@ -36,6 +36,7 @@ struct Preprocessed {
   TokenBuffer buffer;
   /// Every file that took part, in order of first use, with the roles of its tokens.
   std::vector<LexedFile> files;
+  ast::PreprocessorNames names;
 };
 
 /// Runs lexer and preprocessor on a file and what it includes.

@@ -55,6 +55,7 @@ std::string diagnose(const fs::path& path) {
     Module module(fixture.context, fixture.sources, "kernels", Level::Schedule);
     (void)fixture.result.library->instantiate_exported(module, kernel, "cpu:x86-64-v3");
   }
+  if (!fixture.diagnostics.has_errors()) fixture.result.library->check_names();
   return render_all(fixture.diagnostics, {});
 }
 
