@@ -161,6 +161,16 @@ uint64_t letters_of(std::string_view name) {
 
 }  // namespace
 
+std::string counted(size_t count, std::string_view one, std::string_view many) {
+  if (count == 1) return fmt::format("1 {}", one);
+  return many.empty() ? fmt::format("{} {}s", count, one) : fmt::format("{} {}", count, many);
+}
+
+std::string counted_verb(size_t count, std::string_view one) {
+  std::string_view verb = count == 1 ? "is" : "are";
+  return one.empty() ? fmt::format("{} {}", count, verb) : fmt::format("{} {}", counted(count, one), verb);
+}
+
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates) {
   constexpr size_t longest = 256;  // the work is quadratic
   if (name.size() > longest) return {};

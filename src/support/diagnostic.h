@@ -173,6 +173,11 @@ std::string render_all(const DiagnosticEngine& engine, const RenderOptions& opti
 /// escapes, so that it cannot steer a terminal.
 std::string escape_control(std::string_view text);
 
+/// "1 name", "2 names", "2 axes".
+std::string counted(size_t count, std::string_view one, std::string_view many = {});
+/// The same with its verb: "1 is", "2 are".
+std::string counted_verb(size_t count, std::string_view one = {});
+
 /// The candidate nearest to `name` by edit distance (optimal string alignment: two letters that
 /// change places count once; limit a third of its length, so that names of one or two letters have
 /// none) or one that differs in the case of letters only, or empty.

@@ -226,6 +226,8 @@ bool report_package(const Blame& blame, const ast::Attribute& node, Scope& scope
     builder.fix(fmt::format("it works on tiles here, without addresses and masks; {} has the other names",
                             migration_page(package->text)),
                 node.loc, "tile." + last);
+  } else if (dotted.find("random.") != std::string::npos) {
+    builder.help(std::string(help_for_name("randn")));
   } else if (const Binding* ours = scope.find(last); ours && !ours->loc.known()) {
     builder.fix("functions stand alone", node.loc, last);
   } else if (help_import(session, builder, dotted, last, node.loc)) {

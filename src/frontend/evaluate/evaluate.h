@@ -245,6 +245,7 @@ class Evaluator {
   bool refuse_part(ast::ExprList targets, Scope& scope);
   /// Reports a comparison of values of kinds that are never equal, unless names may stand for values of several kinds.
   bool refuse_never_equal(const Datum& a, const Datum& b, const OperatorPlace& at);
+  bool report_no_tensor(const Datum& object, const ast::Identifier& name) const;
   bool refuse_growth(const ast::AugAssign& stmt, const Datum& before, const Datum& after) const;
   void warn_unused(const ast::Expr& expr, const Datum& value, Scope& scope);
   void define(const ast::Def& def, Scope& scope);

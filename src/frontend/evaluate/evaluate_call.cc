@@ -17,14 +17,6 @@ namespace tessera::frontend {
 
 namespace {
 
-std::string count_text(size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
-std::string given_text(size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "is" : "are");
-}
-
 /// A parameter of a function or a builtin, as the matching sees it.
 struct Slot {
   std::string_view name;
@@ -77,7 +69,7 @@ class ArgumentMatcher {
     std::vector<std::string> missing = undefined_ ? undefined_() : std::vector<std::string>();
     bool lacks_parameters = !missing.empty() && missing.size() == given - taken;
     auto builder = evaluator_.report(diag::wrong_argument_count, lacks_parameters ? definition_ : argument.loc, callee_,
-                                     count_text(taken, noun), given_text(given));
+                                     counted(taken, noun), counted_verb(given));
     if (lacks_parameters) {
       note_lacking(builder, missing, argument.loc);
     } else if (!definition_.known() && !slots_.empty() && slots_[0].name == "shape") {
@@ -453,6 +445,23 @@ void Evaluator::match_parameters(const Callable& callee, const std::vector<CallA
   }
 }
 
+namespace {
+
+/// What a clause asks for, in the words that the function which it calls begins with; empty where it has none.
+std::string_view text_of_need(const ast::Expr& clause, Scope& scope) {
+  const auto* call = ast::as<ast::Call>(&clause);
+  const auto* name = call ? ast::as<ast::Name>(call->callee) : nullptr;
+  Scope* where = nullptr;
+  const Binding* binding = name ? scope.find(name->text, &where) : nullptr;
+  if (binding && binding->alias_scope) binding = binding->alias_scope->find(binding->alias);
+  const ast::Def* def = binding && binding->value.is(DatumKind::Function) ? binding->value.as_function().def : nullptr;
+  const auto* first = def && !def->body.empty() ? ast::as<ast::ExprStmt>(def->body[0]) : nullptr;
+  const auto* text = first ? ast::as<ast::String>(first->value) : nullptr;
+  return text ? text->value : std::string_view();
+}
+
+}  // namespace
+
 bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc) {
   for (const ast::Expr* clause : where) {
     // Diagnostics of the clause name this call.
@@ -464,10 +473,12 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     if (!truth) return false;
     if (*truth) continue;
     std::map<std::string, ClauseValue> values = clause_values(*clause, scope);
-    auto builder =
-        report(diag::false_where, loc, source_text(session_.sources(), clause->loc), values_text(values));
+    std::string written = source_text(session_.sources(), clause->loc);
+    std::string_view need = text_of_need(*clause, scope);
+    auto builder = need.empty() ? report(diag::false_where, loc, written, values_text(values))
+                                : report(diag::unmet_need, loc, callee.name, need, values_text(values));
     builder.label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
-    std::string_view help = help_for_clause(source_text(session_.sources(), clause->loc));
+    std::string_view help = help_for_clause(written, callee.name);
     if (!help.empty() && session_.is_builtin(callee.loc)) builder.help(std::string(help));
     for (const auto& [name, value] : values) {
       bool is_elsewhere = value.loc.known() && value.loc.line != loc.line && !session_.is_builtin(value.loc);

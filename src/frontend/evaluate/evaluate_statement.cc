@@ -41,6 +41,17 @@ bool returns(ast::StmtList body) {
   return found;
 }
 
+/// Whether a body has a word that ends loops elsewhere, which is an error of its own.
+bool leaves(ast::StmtList body) {
+  bool found = false;
+  auto look = [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    found = found || (name && name->text == "break");
+  };
+  for (const ast::Stmt* stmt : body) ast::walk(*stmt, look);
+  return found;
+}
+
 }  // namespace
 
 Flow Evaluator::execute(ast::StmtList body, Scope& scope) {
@@ -371,7 +382,8 @@ void Evaluator::assign(const ast::Expr& target, const Datum& value, Scope& scope
   if (!value.is_poison() && !value.is_sequence()) {
     report_unpacking(blame_, value, target.loc);
   } else if (value.is_sequence() && value.elements().size() != targets.size()) {
-    report(diag::wrong_unpacking, target.loc, value.elements().size(), targets.size());
+    report(diag::wrong_unpacking, target.loc, counted_verb(value.elements().size(), "value"),
+           counted(targets.size(), "name"));
     // The names that lack are no errors of their own.
     if (!frames_.empty() && value.elements().size() > targets.size()) frames_.back().lacks_names = true;
   }
@@ -429,6 +441,12 @@ Flow Evaluator::execute_iteration(ast::StmtList body, Scope& scope) {
 }
 
 Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
+  const auto* constant = ast::as<ast::Bool>(stmt.condition);
+  if (constant && constant->value && !returns(stmt.body) && !leaves(stmt.body)) {
+    report(diag::wrong_kind, stmt.condition->loc, "the condition of 'while'", "always True", "one that becomes False")
+        .help("a loop of n iterations is 'for i in range(n):'");
+    return skip(stmt.body, scope);
+  }
   while (true) {
     if (!count_step(stmt.loc)) return give_up();
     frame().is_trip = true;

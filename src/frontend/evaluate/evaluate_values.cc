@@ -38,6 +38,21 @@ Datum Evaluator::matmul(const Datum& a, const Datum& b, const OperatorPlace& at)
   return Datum::poison();
 }
 
+/// Whether a function of the library asks a number that it was given for what tensors have, which is then reported.
+bool Evaluator::report_no_tensor(const Datum& object, const ast::Identifier& name) const {
+  bool is_of_tensors = name.text == "shape" || name.text == "dtype" || name.text == "T";
+  if (!is_of_tensors || !session_.is_builtin(name.loc)) return false;
+  // A clause stands for the function that has it.
+  auto is_called = [&](const CallFrame& frame) {
+    return frame.is_clause || (frame.function && session_.is_builtin(frame.function->loc));
+  };
+  auto called = std::ranges::find_if(frames_, is_called);
+  if (called == frames_.end()) return false;
+  report(diag::wrong_kind, name.loc, fmt::format("an argument of '{}'", called->name), frontend::describe(object),
+         "a tensor");
+  return true;
+}
+
 Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc loc) {
   if (std::optional<Datum> value = lowering_.attribute(object, name, loc)) return *value;
   if (object.is(DatumKind::Schedule)) return schedule_member(*this, object, name);
@@ -51,6 +66,7 @@ Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc
   if (const auto* application = object.object_as<ModuleApplication>()) {
     return unplaced(*application, name.loc);
   }
+  if ((object.is_scalar() || object.is_sequence()) && report_no_tensor(object, name)) return Datum::poison();
   auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
   std::string_view help = object.is(DatumKind::Tuple)    ? help_for_tuple(name.text)
                           : object.is(DatumKind::String) ? help_for_string(name.text)
@@ -240,7 +256,12 @@ Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) co
   }
   if (!datum.is_poison()) {
     auto builder = report(diag::wrong_kind, loc, what, describe(datum), "an integer or a size");
+    bool is_tensor = datum.is_ir() && !datum.as_ir().value->type()->dims.empty();
     bool is_fraction = datum.is(DatumKind::Float) || (datum.is_ir() && is_float(datum.as_ir().storage));
+    if (is_tensor) {
+      if (what == "argument 'axis'") builder.help("several tensors are one argument, a tuple: (x, y)");
+      return nullptr;
+    }
     if (is_fraction) {
       builder.help("a size is divided by '//', whose result is an integer");
     } else if (datum.is_ir()) {

@@ -23,8 +23,13 @@ void report_without_result(const Blame& blame, const Function& kernel) {
 Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& arguments,
                          Loc loc) const {
   if (arguments.size() != 1 || !arguments[0].name.empty()) {
-    evaluator.report(diag::wrong_argument_count, loc, "with_schedule", "1 argument",
-                     fmt::format("{} are", arguments.size()));
+    bool has_key = !arguments.empty() && !arguments[0].name.empty();
+    auto builder = evaluator.report(diag::wrong_argument_count, loc, "with_schedule",
+                                    has_key ? "1 argument without a name" : "1 argument",
+                                    counted_verb(arguments.size(), has_key ? "named one" : ""));
+    if (has_key) {
+      builder.help(fmt::format("keys stand in a schedule: with_schedule(Schedule({}=…))", arguments[0].name));
+    }
     return Datum::poison();
   }
   const Datum& schedule = arguments[0].value;

@@ -45,6 +45,7 @@ constexpr DiagId of_any_call[] = {
 constexpr DiagId of_dtypes[] = {
     DiagId::wrong_dtype, DiagId::dtype_mismatch, DiagId::mixed_dtypes, DiagId::narrowing, DiagId::accum_conflict,
     DiagId::accum_narrower, DiagId::number_not_of_dtype, DiagId::dot_accumulator, DiagId::false_where,
+    DiagId::unmet_need,
 };
 
 template <size_t N>

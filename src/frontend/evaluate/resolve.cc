@@ -264,6 +264,10 @@ void Session::report_misplaced(const ast::Stmt& stmt) {
   auto builder = report(diag::misplaced_statement, stmt.loc, statement_name(stmt.kind), "at the top level of a file");
   const auto* branch = ast::as<ast::If>(&stmt);
   bool is_main = branch && source_text(sources(), branch->arms[0].condition->loc).starts_with("__name__");
+  if (stmt.kind == ast::NodeKind::Return) {
+    builder.help("it ends a function: indent it like the other lines of the function's body");
+    return;
+  }
   builder.help(is_main ? "'tsr run' calls an entry of the bundle, a function with @jit: leave it out"
                        : "a file runs nothing by itself: write the statements in a function with @jit, which 'tsr run' "
                          "calls");
@@ -368,6 +372,11 @@ void Session::enter_from_import(SourceModule& module, const ast::FromImport& stm
     auto builder = report(diag::unknown_member, item.name.loc, fmt::format("module '{}'", path),
                           item.name.text);
     names::NameSet members = links().members(from);
+    std::string_view help = path.starts_with("tessera") ? help_for_name(item.name.text) : std::string_view();
+    if (!help.empty()) {
+      builder.help(std::string(help));
+      continue;
+    }
     suggest_member(builder, module, item, nearest_name(item.name.text, {members.begin(), members.end()}));
     bool is_library = path.starts_with("tessera") && embedded_file(fmt::format("{}.tsr", item.name.text));
     if (is_library) builder.help(fmt::format("it is in the module 'tessera.{}' of the library", item.name.text));

@@ -87,6 +87,11 @@ class TypeReader {
   TypePattern read_policy(const ast::Binary& binary);
   TypePattern read_privileged(const ast::PrivilegedType& privileged);
   TypePattern read_tuple(ast::ExprList elements, Loc loc);
+  TypePattern region_without_type(Loc loc) {
+    evaluator_.report(diag::malformed_type, loc, "a region has no type behind its brackets")
+        .help("what is done with it stands in the brackets, and the type behind them: Region[write] Tensor[B, f32]");
+    return poison(loc);
+  }
   TypePattern read_state(StateKind kind, const ast::Subscript& subscript);
   TypePattern read_repeated(const ast::List& list, const ast::Expr& count, Loc loc);
   void warn_of_policy(const ast::Expr& policy, std::string_view name);
@@ -161,6 +166,9 @@ TypePattern TypeReader::read(const ast::Expr& expr) {
       break;
   }
   const auto* member = ast::as<ast::Attribute>(&expr);
+  const auto* call = ast::as<ast::Call>(&expr);
+  const auto* called = call ? ast::as<ast::Name>(call->callee) : nullptr;
+  if (called && called->text == "Region") return region_without_type(expr.loc);
   std::string_view help = member ? help_for_tile(member->name.text) : std::string_view();
   if (help.empty() && member) help = help_for_type(member->name.text);
   const auto* binary = ast::as<ast::Binary>(&expr);
@@ -231,6 +239,7 @@ TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
     case names::TypeForm::KVCache: return read_state(StateKind::KVCache, subscript);
     case names::TypeForm::OptimizerState: return read_state(StateKind::OptimizerState, subscript);
     case names::TypeForm::Unsupported: {
+      if (name->text == "Region") return region_without_type(subscript.loc);
       TypePattern pattern;
       pattern.loc = subscript.loc;
       pattern.kind = PatternKind::Other;
@@ -402,6 +411,11 @@ TypePattern TypeReader::read_shaped(PatternKind kind, const ast::Subscript& subs
   }
   for (const ast::Expr* item : items) {
     if (item->kind == ast::NodeKind::ErrorExpr) return poison(subscript.loc);
+    if (item->kind == ast::NodeKind::List || item->kind == ast::NodeKind::Tuple) {
+      evaluator_.report(diag::malformed_type, item->loc, "the dims of a type have no brackets of their own")
+          .help("they stand in a row, and the dtype behind them: Tensor[B, D, f32]");
+      return poison(subscript.loc);
+    }
     pattern.dims.push_back(read_dim(*item, kind));
     const DimPattern& dim = pattern.dims.back();
     if (!dim.expr && dim.symbol.empty() && dim.group.empty()) return poison(subscript.loc);

@@ -24,6 +24,11 @@ std::string_view find(const Row (&rows)[N], std::string_view name) {
   return {};
 }
 
+constexpr std::string_view sgd_step =
+    "a step of SGD is an expression: w - rate * gradient; adamw of tessera.nn is a step of AdamW";
+constexpr std::string_view drawn =
+    "random numbers of a function are normal(1.0, shape=(B, D), dtype=f32) or uniform(0.0, 1.0, shape=(B, D), "
+    "dtype=f32); those of a param have the shape of its type: param w: Param[64, f32] = normal(0.02)";
 constexpr std::string_view reshaped = "another shape is reshape({0}, (B, -1)), with the sizes in a tuple";
 constexpr std::string_view moved =
     "a conversion is cast({0}, {1}); values have no device of their own: leave a device out";
@@ -172,14 +177,14 @@ constexpr Row names[] = {
     {"LSTM", "a loop carries its state: for i in range(S): h = step(h, x[:, i]), of h = zeros((B, D), f32) before it"},
     {"GRU", "a loop carries its state: for i in range(S): h = step(h, x[:, i]), of h = zeros((B, D), f32) before it"},
     {"CrossEntropyLoss", lost}, {"MSELoss", lost}, {"NLLLoss", lost}, {"BCELoss", lost}, {"ModuleList", listed},
-    {"Adam", stepped}, {"AdamW", stepped}, {"SGD", stepped}, {"DataLoader", "each call is given its batch"},
+    {"Adam", stepped}, {"AdamW", stepped}, {"SGD", stepped}, {"sgd", sgd_step}, {"adam", stepped},
     {"jit", "an entry is marked above its definition: @jit"},
     {"cat", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"concatenate", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"hstack", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"vstack", "tensors are put beside each other by concat((x, y), axis=0)"},
-    {"randn", "random numbers are normal(1.0, shape=(B, D), dtype=f32), and the function says '!{rng}'"},
-    {"rand", "random numbers are uniform(0.0, 1.0, shape=(B, D), dtype=f32), and the function says '!{rng}'"},
+    {"randn", drawn},
+    {"rand", drawn},
     {"permute", "axes change places by transpose(x, 0, 2, 1)"},
     {"view", "another shape is reshape(x, (B, -1))"},
     {"mm", "a matmul is x @ w"},
@@ -270,11 +275,14 @@ constexpr std::string_view complex_pair =
 constexpr std::string_view quantised = "numbers of 8 bits are i8 and u8: quantize of tessera.nn gives them, and scales";
 
 /// Dtypes that are not there.
+constexpr std::string_view of_four_bits =
+    "floats have 8 bits or more: f8e4m3, f8e5m2; integers of 4 bits are packed by pack_int4 of tessera.nn";
 constexpr Row absent_dtypes[] = {
     {"complex", complex_pair}, {"complex32", complex_pair}, {"complex64", complex_pair}, {"complex128", complex_pair},
     {"cfloat", complex_pair}, {"cdouble", complex_pair}, {"qint8", quantised}, {"quint8", quantised},
     {"qint32", quantised}, {"object", "elements are numbers"}, {"float128", "the widest dtype is f64"},
-    {"longdouble", "the widest dtype is f64"}};
+    {"longdouble", "the widest dtype is f64"}, {"fp4", of_four_bits}, {"f4", of_four_bits}, {"float4", of_four_bits},
+    {"nf4", of_four_bits}, {"mxfp4", of_four_bits}, {"nvfp4", of_four_bits}, {"fp6", of_four_bits}};
 
 /// Numbers that packages have.
 constexpr std::pair<std::string_view, std::string_view> constants[] = {
@@ -396,10 +404,21 @@ std::string_view constant_here(std::string_view foreign) {
 
 std::string_view help_for_differing(std::string_view name) { return find(differing, name); }
 
-std::string_view help_for_clause(std::string_view clause) {
+std::string_view help_for_clause(std::string_view clause, std::string_view callee) {
+  constexpr std::string_view of_images =
+      "channels are the last axis of an image, [B, H, W, C], and the last but one of weights, [height, width, C, "
+      "results]; functions whose names end in _nchw take [B, C, H, W] and [results, C, height, width]";
+  constexpr std::string_view of_windows =
+      "channels are the last axis of an image, [B, H, W, C]; functions whose names end in _nchw take [B, C, H, W]";
+  bool has_channels_last = !callee.ends_with("_nchw");
+  if (has_channels_last && clause == "D * groups == C") return of_images;
+  if (has_channels_last && clause.starts_with("fits(")) return of_windows;
   constexpr Row rows[] = {
       {"is_tuple(sizes)", "the parts have the extents of a tuple: split(x, (2, 4), axis=1); chunk(x, 3, axis=1) gives "
                           "3 equal ones"},
+      {"total(sizes) == x.shape[axis]", "the sizes add up to the extent of the axis"},
+      {"x.shape[axis] % groups == 0", "the groups are parts of the channels, which lie along the last axis unless an "
+                                      "argument says else: axis=1"},
       {"are_widths(widths, len(x.shape))", "each axis has a pair of widths: pad(x, ((0, 0), (1, 2)))"}};
   return find(rows, clause);
 }

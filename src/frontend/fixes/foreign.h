@@ -27,7 +27,7 @@ std::string_view help_for_dtype(std::string_view foreign);
 /// Of a type of Python or of its packages: "Optional", "np.ndarray".
 std::string_view help_for_type(std::string_view foreign);
 /// Of a clause of a function of the library that does not hold, where functions of that name elsewhere ask for less.
-std::string_view help_for_clause(std::string_view clause);
+std::string_view help_for_clause(std::string_view clause, std::string_view callee);
 /// How a loop takes the rows of a tensor.
 std::string_view help_for_rows();
 /// Of a text that an argument is elsewhere: padding="same".

@@ -171,7 +171,14 @@ void Layout::missing_block(const Token& next) {
     Loc header = buffer_.loc(*before_);
     auto report = diagnostics_.report(diag::expected_block, buffer_.loc(next), buffer_.describe(*before_));
     report.label(header, "the block belongs to this");
-    report.fix("write 'pass' for a block that does nothing", colon_.behind(), " pass");
+    Loc place = buffer_.loc(next);
+    bool is_of_function = next.kind == TokenKind::Return && place.line > header.line;
+    if (is_of_function) {
+      std::string indent(header.column + 3, ' ');
+      report.fix("the lines of a block are indented", {place.file, place.line, 1, place.column - 1}, indent);
+    } else {
+      report.fix("write 'pass' for a block that does nothing", colon_.behind(), " pass");
+    }
   }
   out_.push_back(mark(TokenKind::MissingBlock, next));
 }

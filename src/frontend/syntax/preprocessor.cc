@@ -443,6 +443,14 @@ void Preprocessor::directive(const Reading& reading, const Directive& directive)
 /// Skipped text need not be a program, but its end must be found: a misspelt '%else' counts as one.
 void Preprocessor::unknown(const Reading& reading, const Directive& found, const std::vector<std::string>& names) {
   auto report = diagnostics_.report(diag::unknown_directive, found.loc, found.name);
+  if (found.name == "ifdef" || found.name == "ifndef") {
+    std::string_view sign = found.name == "ifdef" ? "" : "not ";
+    report.help(fmt::format("a condition names what -D defines: %if {}defined(NAME)", sign));
+    Directive mended = found;
+    mended.name = "if";
+    mended.broken = true;  // its condition is no expression
+    return directive(reading, mended);
+  }
   report.suggest(sources_, found.loc, found.name, names);
   std::string meant = nearest_name(found.name, names);
   if (meant != "if" && meant != "elif" && meant != "else" && meant != "endif") return;

@@ -110,7 +110,7 @@ TEST_CASE("regions are read and stored as they say") {
 TEST_CASE("operands fit the signature") {
   KernelFixture fixture;
   CHECK_THAT(fixture.ask("matmul", {"tensor<4 x 8, f32>"}).build(),
-             Catch::Contains("kernel 'matmul' takes 2 tensors, and 1 are given"));
+             Catch::Contains("kernel 'matmul' takes 2 tensors, and 1 is given"));
   KernelFixture shapes;
   CHECK_THAT(shapes.ask("matmul", {"tensor<4 x 8, f32>", "tensor<9 x 4, f32>"}).build(),
              Catch::Contains("shape-mismatch"));

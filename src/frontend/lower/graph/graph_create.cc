@@ -242,6 +242,12 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
         .help("the mean has a name: normal(1.0, mean=-1.0, …)");
     return Datum::poison();
   }
+  if (!normal && *second < *first) {
+    report(diag::wrong_kind, arguments.locs[1], "the upper bound", to_text(arguments[1]),
+           fmt::format("a number from {} up", to_text(arguments[0])))
+        .help("the lower bound is the first argument: uniform(0.0, 1.0, …)");
+    return Datum::poison();
+  }
   if (!is_float(made->dtype)) {
     report(diag::wrong_dtype, arguments.call, normal ? "normal" : "uniform",
            to_string(made->dtype));

@@ -15,7 +15,7 @@ std::optional<int64_t> GraphBuilder::expect_axis(const Datum& datum, size_t rank
   if (!axis) return std::nullopt;
   int64_t axes = int64_t(rank);
   if (*axis >= -axes && *axis < axes) return *axis < 0 ? *axis + axes : *axis;
-  report(diag::axis_out_of_range, loc, *axis, rank, of);
+  report(diag::axis_out_of_range, loc, *axis, counted(rank, "dimension"), of);
   return std::nullopt;
 }
 

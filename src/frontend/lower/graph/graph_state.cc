@@ -107,7 +107,8 @@ Datum GraphBuilder::conform_state(const TypePattern& pattern, const Datum& value
   bool parts = value.is_sequence() && pattern.state == StateKind::KVCache && pattern.dims.empty();
   if (parts) return value;  // keys, values and their number, for a kernel
   if (!state || state->kind() != pattern.state) {
-    report(diag::wrong_kind, loc, what, describe(value), fmt::format("a {}", to_string(pattern.state)));
+    std::string_view article = pattern.state == StateKind::OptimizerState ? "an" : "a";
+    report(diag::wrong_kind, loc, what, describe(value), fmt::format("{} {}", article, to_string(pattern.state)));
     return Datum::poison();
   }
   if (!is_current(*state, loc)) return Datum::poison();

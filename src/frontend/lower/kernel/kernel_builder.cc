@@ -161,7 +161,7 @@ bool KernelBuilder::bind_operands() {
   given += request_.operands.size() - next;
   if (declared == given) return true;
   report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name,
-         declared, given);
+         counted(declared, "tensor"), counted_verb(given));
   return false;
 }
 

@@ -16,7 +16,7 @@ namespace tessera::frontend {
 bool KernelBuilder::bind_cache(const SignatureParameter& parameter, size_t first) {
   if (request_.operands.size() < first + cache_operands) {
     report(diag::kernel_operands, request_.loc.known() ? request_.loc : function_.loc, function_.name,
-           first + cache_operands, request_.operands.size());
+           counted(first + cache_operands, "tensor"), counted_verb(request_.operands.size()));
     return false;
   }
   for (size_t i = first; i + 1 < first + cache_operands; ++i) {

@@ -292,8 +292,8 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
   Loc place = layer.loc.known() ? layer.loc : loc;
   for (const auto& [key, value] : layer.keys) keys_[key] = value;
   if (layer.positional.size() > axes_.size()) {
-    report(diag::schedule_too_many_extents, place, layer.positional.size(), function_.name,
-           axes_.size());
+    report(diag::schedule_too_many_extents, place, counted(layer.positional.size(), "extent"),
+           function_.name, counted(axes_.size(), "axis", "axes"));
     return false;
   }
   for (const auto& [name, extent] : layer.block) {

@@ -20,7 +20,8 @@ std::optional<std::vector<Value*>> KernelBuilder::coordinates_of(const IrValue& 
   std::vector<Datum> index = given.is_sequence() ? given.elements() : std::vector<Datum>{given};
   size_t rank = tensor.value->type()->rank();
   if (index.size() != rank) {
-    report(diag::coordinate_count, loc, fmt::format("'{}'", tensor.name), rank, index.size());
+    report(diag::coordinate_count, loc, fmt::format("'{}'", tensor.name), counted(rank, "dimension"),
+           counted_verb(index.size(), "coordinate"));
     return std::nullopt;
   }
   return ops_.index_tiles(index, dims, loc);

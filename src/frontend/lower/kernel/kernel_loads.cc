@@ -136,7 +136,8 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
   auto shape = evaluator_.expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.load'");
   if (!shape) return Datum::poison();
   if (written.size() != extents.size() || shape->size() > extents.size()) {
-    report(diag::tile_load_index, arguments.call, subject(tensor), extents.size(), written.size(), shape->size())
+    report(diag::tile_load_index, arguments.call, subject(tensor), counted(extents.size(), "dimension"),
+           counted(written.size(), "index", "indices"), shape->size())
         .label(declared_at(tensor.value), fmt::format("{} is declared here", subject(tensor)));
     return Datum::poison();
   }

@@ -56,7 +56,8 @@ Datum KernelBuilder::alloc(const BoundArguments& arguments) {
 Datum KernelBuilder::slot(const Datum& memory, ast::ExprList indices, Scope& scope, Loc loc) {
   Type type = memory.as_ir().value->type();
   if (indices.size() != 1 || type->rank() < 2) {
-    report(diag::memory_subscript, loc, type->rank(), indices.size());
+    report(diag::memory_subscript, loc, counted(type->rank(), "axis", "axes"),
+           counted(indices.size(), "index", "indices"));
     return Datum::poison();
   }
   Datum given = evaluator_.evaluate(*indices[0], scope);
@@ -121,8 +122,8 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
   std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()
                                                               : std::vector<Datum>{arguments[Index]};
   if (written.size() != source->rank() || target->rank() > source->rank()) {
-    report(diag::tile_load_index, arguments.call, fmt::format("'{}'", from.as_ir().name), source->rank(),
-           written.size(), target->rank());
+    report(diag::tile_load_index, arguments.call, fmt::format("'{}'", from.as_ir().name),
+           counted(source->rank(), "dimension"), counted(written.size(), "index", "indices"), target->rank());
     return Datum::poison();
   }
   std::vector<Value*> index;

@@ -130,8 +130,8 @@ std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& t
   std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()
                                                               : std::vector<Datum>{arguments[Index]};
   if (written.size() != extents.size() || shape.size() > extents.size()) {
-    report(diag::tile_load_index, arguments.call, fmt::format("'{}'", tensor.name), extents.size(), written.size(),
-           shape.size());
+    report(diag::tile_load_index, arguments.call, fmt::format("'{}'", tensor.name),
+           counted(extents.size(), "dimension"), counted(written.size(), "index", "indices"), shape.size());
     return std::nullopt;
   }
   size_t leading = extents.size() - shape.size();

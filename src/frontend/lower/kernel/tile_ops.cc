@@ -266,7 +266,7 @@ std::optional<std::vector<int64_t>> TileOps::read_axes(const Datum& axes, size_t
     if (!axis) return std::nullopt;
     int64_t position = *axis < 0 ? *axis + int64_t(rank) : *axis;
     if (position < 0 || position >= int64_t(rank)) {
-      evaluator_.report(diag::axis_out_of_range, loc, *axis, rank,
+      evaluator_.report(diag::axis_out_of_range, loc, *axis, counted(size_t(rank), "dimension"),
                         fmt::format("the operand of '{}'", what));
       return std::nullopt;
     }
@@ -425,7 +425,7 @@ Datum TileOps::transpose(const Datum& tile, std::span<const Datum> perm, Loc loc
   std::sort(sorted.begin(), sorted.end());
   for (size_t i = 0; i < std::max(rank, sorted.size()); ++i) {
     if (sorted.size() == rank && sorted[i] == int64_t(i)) continue;
-    return evaluator_.report(diag::tile_permutation, loc, rank), Datum::poison();
+    return evaluator_.report(diag::tile_permutation, loc, counted(rank, "axis", "axes")), Datum::poison();
   }
   std::vector<Dim> dims;
   for (int64_t axis : order) dims.push_back(value->type()->dims[size_t(axis)]);

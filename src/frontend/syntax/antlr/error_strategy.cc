@@ -79,6 +79,7 @@ DiagnosticEngine::Builder ErrorStrategy::report_missing_colon(antlr4::Parser* pa
   size_t parent = rule_of(parser->getContext()->parent);
   bool tests =
       parent == TesseraParser::RuleIfStatement || parent == TesseraParser::RuleWhileStatement;
+  tests = tests || has_before(error, TokenKind::Where);
   if (error.kind == TokenKind::Assign && tests) {
     return diagnostics_.report(diag::assignment_in_condition, error.loc)
         .fix("write '==' to compare", error.loc, "==");
@@ -156,7 +157,12 @@ DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const SyntaxError& er
     message.help("a string has no prefix, and holds no expressions; values stand beside it: print(\"x\", x)");
     return message;
   }
-  if (error.kind == TokenKind::Def || error.kind == TokenKind::Module) {
+  constexpr std::string_view policies[] = {"accum", "stochastic_round", "saturate", "loss_scale"};
+  bool is_policy = error.kind == TokenKind::Name && error.last && error.before == TokenKind::Name &&
+                   std::ranges::find(policies, buffer_.text(error.last[1])) != std::end(policies);
+  if (is_policy) {
+    message.fix("a policy begins with '@'", error.loc.before(), "@");
+  } else if (error.kind == TokenKind::Def || error.kind == TokenKind::Module) {
     message.help("a definition begins on a line of its own");
   } else if (starts_operand(error.kind) && ends_operand(error.before)) {
     message.help("an operator or a ',' may be missing between them");
@@ -191,6 +197,25 @@ void ErrorStrategy::help_operand(DiagnosticEngine::Builder& message, const Synta
   }
 }
 
+/// The '<' of a type such as `Tensor<4, f32>` on the line of an error; null where there is none.
+const Token* ErrorStrategy::angle_bracket(const SyntaxError& error) const {
+  constexpr std::string_view types[] = {"Tensor", "Param", "Tile", "KTile", "KVCache"};
+  for (const Token* at = error.last; at != nullptr && at != buffer_.tokens.data() && !ends_line(at->kind); --at) {
+    if (at->kind != TokenKind::Less || at[-1].kind != TokenKind::Name) continue;
+    if (std::ranges::find(types, buffer_.text(at[-1])) != std::end(types)) return at;
+  }
+  return nullptr;
+}
+
+/// Whether a token stands before an error on its line.
+bool ErrorStrategy::has_before(const SyntaxError& error, TokenKind kind) const {
+  for (const Token* at = error.last; at != nullptr && !ends_line(at->kind); --at) {
+    if (at->kind == kind) return true;
+    if (at == buffer_.tokens.data()) break;
+  }
+  return false;
+}
+
 /// Chooses the message by what the grammar would take instead.
 DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* parser,
                                                         const SyntaxError& error) {
@@ -198,6 +223,11 @@ DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* par
   TokenKind kind = error.kind;
   TokenKind before = error.before;
   size_t rule = parser->getContext()->getRuleIndex();
+  if (const Token* open = angle_bracket(error)) {
+    std::string type(buffer_.text(open[-1]));
+    return diagnostics_.report(diag::unexpected_token, buffer_.loc(*open), "'<'", fmt::format("'{}'", type))
+        .help(fmt::format("the parts of a type stand in square brackets: {}[B, D, f32]", type));
+  }
   if (kind == TokenKind::Assign && error.last && ahead(2) == TokenKind::Greater) {
     Loc sign = error.loc;
     sign.length = 2;

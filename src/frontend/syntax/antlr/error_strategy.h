@@ -59,6 +59,8 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   DiagnosticEngine::Builder report_unexpected(const SyntaxError& error);
   void help_operand(DiagnosticEngine::Builder& message, const SyntaxError& error) const;
   bool help_foreign(DiagnosticEngine::Builder& message, const SyntaxError& error);
+  const Token* angle_bracket(const SyntaxError& error) const;
+  bool has_before(const SyntaxError& error, TokenKind kind) const;
   bool is_increment(const SyntaxError& error) const;
   Loc between(const Token& first, Loc last) const;
   void skip_to_line_end();
