@@ -23,6 +23,10 @@ class Layout;
 class SharedLayout;
 }  // namespace layout
 
+namespace pipeline {
+struct LoopPipeline;
+}
+
 /// How the threads of a block access a tile in shared memory: `width` elements of a thread at a time.
 struct SharedAccess {
   Op* kernel;
@@ -47,6 +51,8 @@ struct PassContext {
   std::function<void(std::span<Op* const> ops, std::span<Op* const> launches)> launched = {};
   /// Hears of each access of shared memory that is lowered; empty: nobody does.
   std::function<void(const SharedAccess&)> accessed = {};
+  /// Hears which pipeline each loop of a GPU's kernel can have; empty: nobody does, and none is looked for.
+  std::function<void(Op* kernel, const pipeline::LoopPipeline&)> pipelined = {};
 
   /// An option as an integer, or `otherwise` when it was not given.
   int64_t option(std::string_view name, int64_t otherwise) const;

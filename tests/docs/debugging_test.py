@@ -8,4 +8,4 @@ import sys
 import pages
 
 if __name__ == "__main__":
-    sys.exit(pages.main([pages.ROOT / "docs/debugging.md"], 8))
+    sys.exit(pages.main([pages.ROOT / "docs/debugging.md"], 9))

@@ -26,7 +26,7 @@ const Machine machines[] = {
     {"cpu:x86-64-v4-bf16", "x86-64-v4", "-prefer-256-bit,+avx512bf16", 64, 32, true, true, true},
     {"cpu:x86-64-v4-amx", "x86-64-v4", "-prefer-256-bit,+avx512bf16,+amx-tile,+amx-bf16", 64, 32, true, true, true,
      true},
-    cuda({.ptx_target = "sm_80", .shared = 167936, .shared_per_block = 166912, .has_mma = true,
+    cuda({.ptx_target = "sm_80", .lanes = 64, .shared = 167936, .shared_per_block = 166912, .has_mma = true,
           .peaks = {.of = "an A100 SXM", .f64 = 9700, .f32 = 19500, .dot_f64 = 9700, .dot_f32 = 19500,
                     .dot_tf32 = 156000, .dot_16 = 312000, .dot_8 = 624000, .bandwidth = 2039}}),
     cuda({.ptx_target = "sm_89", .threads = 1536, .blocks = 24, .shared = 102400, .shared_per_block = 101376,

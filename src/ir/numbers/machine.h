@@ -37,6 +37,7 @@ struct GpuFacts {
   unsigned threads_per_block = 1024;
   unsigned threads = 2048;             ///< that a multiprocessor runs at a time
   unsigned blocks = 32;                ///< likewise
+  unsigned lanes = 128;                ///< multiply-adds of f32 that a multiprocessor starts in a clock
   unsigned shared = 0;                 ///< memory that the blocks of a multiprocessor share
   unsigned shared_per_block = 0;       ///< the most that a block may ask for
   bool has_mma = false;                ///< MMAs of a warp, in registers

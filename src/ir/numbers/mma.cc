@@ -7,8 +7,8 @@ namespace tessera {
 namespace {
 
 constexpr MmaInstruction rows[] = {
-#define MMA(name, unit, factors, sum, m, n, n_step, k, majors, promotes, fact)              \
-  {name, MmaUnit::unit, DType::factors, DType::sum, m, n, n_step, k, MmaMajors::majors, promotes, \
+#define MMA(name, unit, factors, sum, m, n, n_step, k, clocks, majors, promotes, fact)              \
+  {name, MmaUnit::unit, DType::factors, DType::sum, m, n, n_step, k, clocks, MmaMajors::majors, promotes, \
    [](const Machine& machine) { return machine.fact; }},
 #include "ir/numbers/mma.def"
 #undef MMA

@@ -27,6 +27,7 @@ struct MmaInstruction {
   MmaUnit unit;
   DType factors, sum;
   int64_t m, n, n_step, k;  ///< elements
+  int64_t clocks;           ///< of a multiprocessor, at the greatest n
   MmaMajors majors;
   int64_t promotes;  ///< elements along k; 0: never
   bool (*has)(const Machine&);

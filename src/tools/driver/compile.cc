@@ -21,6 +21,7 @@
 #include "ir/text/printer.h"
 #include "passes/analysis/tile_halvings.h"
 #include "passes/pipeline.h"
+#include "passes/tile/pipeline/loop_pipeline.h"
 #include "support/diagnostic_rows.h"
 #include "support/parallel.h"
 #include "support/reproducer.h"
@@ -37,9 +38,9 @@ namespace tessera::driver {
 namespace {
 
 constexpr std::pair<std::string_view, Stage> stage_names[] = {
-    {"graph", Stage::Graph},   {"sched", Stage::Schedule}, {"tile", Stage::Tile},
-    {"target", Stage::Target}, {"llvm", Stage::Llvm},      {"ptx", Stage::Ptx},
-    {"asm", Stage::Asm},       {"cubin", Stage::Cubin},
+    {"graph", Stage::Graph},   {"sched", Stage::Schedule}, {"pipeline", Stage::Pipeline},
+    {"tile", Stage::Tile},     {"target", Stage::Target},  {"llvm", Stage::Llvm},
+    {"ptx", Stage::Ptx},       {"asm", Stage::Asm},        {"cubin", Stage::Cubin},
 };
 
 Stage stage_of(Level level) {
@@ -191,7 +192,7 @@ Status Compiler::choose_stages() {
     std::vector<Stage> stages = parse_stage(name);
     if (stages.empty()) {
       diagnostics_.report(diag::unknown_stage, {}, name)
-          .help("stages are graph, sched, tile, target, llvm, ptx, asm, cubin, tirh and tirt");
+          .help("stages are graph, sched, pipeline, tile, target, llvm, ptx, asm, cubin, tirh and tirt");
       return failure;
     }
     state_->stages.insert(state_->stages.end(), stages.begin(), stages.end());
@@ -237,10 +238,12 @@ Status Compiler::check_stages() {
   };
   for (auto [name, stage] : stage_names) {
     if (!wants(stage)) continue;
-    bool of_gpus = stage == Stage::Ptx || stage == Stage::Cubin, of_cpus = stage == Stage::Llvm || stage == Stage::Asm;
+    bool of_gpus = stage == Stage::Pipeline || stage == Stage::Ptx || stage == Stage::Cubin;
+    bool of_cpus = stage == Stage::Llvm || stage == Stage::Asm;
     if ((!of_gpus && !of_cpus) || serves(of_gpus)) continue;
     diagnostics_.report(diag::stage_of_no_target, {}, name, of_gpus ? "a GPU" : "a CPU")
-        .help(of_gpus ? "add a target such as --target=cuda:sm_90a" : "code for GPUs has the stages ptx and cubin");
+        .help(of_gpus ? "add a target such as --target=cuda:sm_90a"
+                      : "code for GPUs has the stages pipeline, ptx and cubin");
     return failure;
   }
   if (!options_.cubin || serves(true)) return success;
@@ -493,6 +496,7 @@ Status Compiler::finish(std::unique_ptr<Module> module, std::span<const PassId> 
       return run_passes(*module, passes.subspan(begin, end - begin), &machine, entry ? entry->string : "");
     });
     if (status.failed()) return failure;
+    if (level == Level::Tile && machine.is_gpu()) dump(Stage::Pipeline, what, std::exchange(pipelines_, {}));
     if (level != Level::Graph) dump(stage_of(level), what, *module);
     begin = end;
   }
@@ -527,6 +531,11 @@ Status Compiler::run_passes(Module& module, std::span<const PassId> passes, cons
       options_.observer->launched(ops, launches);
     };
     context.accessed = [&](const SharedAccess& access) { options_.observer->accessed(access); };
+  }
+  if (wants(Stage::Pipeline)) {
+    context.pipelined = [&](Op* kernel, const pipeline::LoopPipeline& loop) {
+      pipelines_ += text(loop, kernel, diagnostics_.sources());
+    };
   }
   std::vector<PassStep> steps = steps_of(passes);
   std::erase_if(steps, [&](const PassStep& step) {

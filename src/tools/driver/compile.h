@@ -24,7 +24,7 @@ struct Cubin;
 namespace tessera::driver {
 
 /// Texts that --dump prints, in the order of the pipeline.
-enum class Stage : uint8_t { Graph, Schedule, Tile, Target, Llvm, Ptx, Asm, Cubin };
+enum class Stage : uint8_t { Graph, Schedule, Pipeline, Tile, Target, Llvm, Ptx, Asm, Cubin };
 
 struct CompileOptions {
   std::string input;
@@ -132,6 +132,7 @@ class Compiler {
   std::unique_ptr<State> state_;
   std::vector<StageTime> times_;
   std::string bundle_;
+  std::string pipelines_;  ///< of the loops of the module that is being lowered, where they are shown
   FileId input_ = 0;
 };
 

@@ -33,6 +33,7 @@
 #include "passes/tile/gpu/operand_paths.h"
 #include "passes/tile/gpu/operand_staging.h"
 #include "passes/tile/gpu/written_memory.h"
+#include "passes/tile/pipeline/loop_pipeline.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -45,7 +46,8 @@ namespace {
 
 class PipelinePlan {
  public:
-  PipelinePlan(Op* kernel, const Machine& machine) : kernel_(kernel), machine_(machine), staging_(kernel, machine) {}
+  PipelinePlan(Op* kernel, PassContext& context)
+      : kernel_(kernel), machine_(*context.machine), pipelined_(context.pipelined), staging_(kernel, machine_) {}
 
   void run() {
     flatten_stores(kernel_);
@@ -59,6 +61,7 @@ class PipelinePlan {
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.normalise(dot->in(slot));
     }
+    if (pipelined_) show_pipelines(dots, paths);
     std::vector<std::vector<Op*>> groups;
     for (Op* dot : dots) {
       if (groups.empty() || !joins(groups.back(), dot)) groups.emplace_back();
@@ -68,6 +71,24 @@ class PipelinePlan {
   }
 
  private:
+  /// Says which pipelines the kernel's loops can have, before any op is placed.
+  void show_pipelines(const std::vector<Op*>& dots, const OperandPaths& paths) {
+    pipeline::DotChoices choices;
+    for (Op* dot : dots) {
+      const MmaInstruction* instruction = choices.instructions[dot] = paths.instruction(dot);
+      for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
+        StagedOperand operand = paths.choose(dot, slot, instruction);
+        using By = pipeline::DotChoices::By;
+        bool by_engine = operand.path == OperandPath::Channel;
+        if (operand.load) choices.brought[operand.load] = by_engine ? By::CopyEngine : By::Threads;
+      }
+    }
+    GpuSchedule schedule = gpu_schedule(kernel_, machine_);
+    walk(kernel_, [&](Op* op) {
+      if (op->is(tile::info(OpKind::For))) pipelined_(kernel_, pipeline_of(op, choices, schedule, machine_));
+    });
+  }
+
   /// Whether the dot can join the group: all dots in it read only loads, and nothing uses a result
   /// before the last of them.
   bool joins(const std::vector<Op*>& group, Op* dot) {
@@ -155,6 +176,7 @@ class PipelinePlan {
 
   Op* kernel_;
   const Machine& machine_;
+  const std::function<void(Op*, const pipeline::LoopPipeline&)>& pipelined_;
   OperandStaging staging_;
   bool has_written_ = false;  ///< the source has memory of its own, and its loops stay as they are
 };
@@ -165,7 +187,7 @@ Status plan_pipeline(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "plan_pipeline needs a machine");
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
-    PipelinePlan(op, *context.machine).run();
+    PipelinePlan(op, context).run();
     op->set(attr::Kernel::threads, 32 * gpu_schedule(op, *context.machine).compute_warps);
   }
   return success;

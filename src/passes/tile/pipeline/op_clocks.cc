@@ -1,0 +1,160 @@
+#include "passes/tile/pipeline/op_clocks.h"
+
+#include <algorithm>
+
+#include "ir/core/common_attributes.h"
+#include "ir/tile/ops.h"
+
+namespace tessera::pipeline {
+
+using tile::kind_of;
+using tile::OpKind;
+namespace attr = tile::attr;
+namespace in = tile::in;
+
+namespace {
+
+constexpr UnitInfo units[] = {
+#define UNIT(Name, text, rate, of, use, latency) {text, rate, UnitUse::use, latency},
+#include "passes/tile/pipeline/units.def"
+#undef UNIT
+};
+
+int64_t bytes_of(Type type) {
+  return (element_count(type) * int64_t(dtype_info(type->dtype).bits) + 7) / 8;
+}
+
+int64_t over(int64_t amount, int64_t rate) { return (amount + rate - 1) / rate; }
+
+/// Collects what an op occupies.
+class Clocks {
+ public:
+  explicit Clocks(const Machine& machine) : machine_(machine) {}
+
+  Clocks& add(Unit unit, int64_t amount) {
+    int64_t rate = unit == Unit::Arithmetic ? machine_.gpu.lanes : info(unit).rate;
+    if (amount > 0) made_.occupies.push_back({size_t(unit), over(amount, rate)});
+    made_.latency = std::max(made_.latency, made_.busy() + info(unit).latency);
+    return *this;
+  }
+  OpClocks take() { return std::move(made_); }
+
+ private:
+  const Machine& machine_;
+  OpClocks made_;
+};
+
+OpClocks of_dot(Op* dot, const DotChoices& dots, const Machine& machine) {
+  Type a = dot->in(in::Dot::a)->type(), b = dot->in(in::Dot::b)->type(), sum = dot->result()->type();
+  int64_t m = sum->dims[0]->constant().value_or(1), n = sum->dims[1]->constant().value_or(1);
+  int64_t k = a->dims[1]->constant().value_or(1);
+  auto chosen = dots.instructions.find(dot);
+  const MmaInstruction* row = chosen == dots.instructions.end() ? nullptr : chosen->second;
+  Clocks clocks(machine);
+  if (!row) return clocks.add(Unit::Arithmetic, m * n * k).add(Unit::SharedMemory, bytes_of(a) + bytes_of(b)).take();
+  double steps = double(m) / double(row->m) * double(n) / double(row->n) * double(k) / double(row->k);
+  clocks.add(Unit::MatrixUnit, int64_t(steps * double(row->clocks) / mma_rate(row->unit, machine)));
+  // The right operand is read once for each slab of rows of an instruction, the left one once.
+  clocks.add(Unit::SharedMemory, bytes_of(a) + bytes_of(b) * over(m, row->m * std::max<int64_t>(4 / row->warps(), 1)));
+  if (row->promotes) clocks.add(Unit::Arithmetic, m * n);
+  return clocks.take();
+}
+
+OpClocks of_load(Op* load, const DotChoices& dots, const Machine& machine) {
+  int64_t bytes = bytes_of(load->result()->type());
+  auto brought = dots.brought.find(load);
+  if (brought == dots.brought.end()) return Clocks(machine).add(Unit::Loads, bytes).take();
+  Unit by = brought->second == DotChoices::By::CopyEngine ? Unit::CopyEngine : Unit::Loads;
+  return Clocks(machine).add(by, bytes).add(Unit::SharedMemory, bytes).take();
+}
+
+OpClocks of_elementwise(Op* op, const Machine& machine) {
+  ElementwiseKind kind = op->info().elementwise;
+  Type type = op->result()->type();
+  int64_t elements = element_count(type);
+  const ElementwiseInfo& info = elementwise_info(kind);
+  // Comparisons, extremes and conversions start at half the rate of multiply-adds; f64 does, too.
+  bool is_half = info.cls == ElementwiseClass::Compare || info.cls == ElementwiseClass::Convert ||
+                 kind == ElementwiseKind::Max || kind == ElementwiseKind::Min || byte_size(type->dtype) == 8;
+  constexpr int64_t around_function = 4;  // instructions that prepare its operand and scale its result
+  bool is_one = kind == ElementwiseKind::Exp2 || kind == ElementwiseKind::Log2 || kind == ElementwiseKind::Rsqrt ||
+                kind == ElementwiseKind::Reciprocal;
+  bool has_function = is_one || is_transcendental(kind) || info.cost == ElementwiseCost::Division;
+  Clocks clocks(machine);
+  if (has_function) clocks.add(Unit::Functions, elements);
+  int64_t instructions = is_one ? 1 : has_function ? around_function : is_half ? 2 : 1;
+  return clocks.add(Unit::Arithmetic, elements * instructions).take();
+}
+
+/// Elements are combined in threads, then among the threads of a warp by exchanges in five steps.
+OpClocks of_combining(Op* op, const Machine& machine) {
+  constexpr int64_t exchange = 25, steps = 5;
+  OpClocks clocks = Clocks(machine).add(Unit::Arithmetic, element_count(op->operand(0)->type())).take();
+  clocks.latency += exchange * steps;
+  return clocks;
+}
+
+}  // namespace
+
+const UnitInfo& info(Unit unit) { return units[size_t(unit)]; }
+std::vector<UnitUse> unit_uses() {
+  std::vector<UnitUse> uses;
+  for (const UnitInfo& unit : units) uses.push_back(unit.use);
+  return uses;
+}
+
+int64_t OpClocks::busy() const {
+  int64_t most = 0;
+  for (const Occupancy& each : occupies) most = std::max(most, each.clocks);
+  return most;
+}
+
+int64_t element_count(Type type) {
+  int64_t elements = 1;
+  for (Dim dim : type->dims) elements *= std::max<int64_t>(dim->constant().value_or(1), 1);
+  return elements;
+}
+
+bool takes_time(Op* op) {
+  if (op->is_terminator()) return false;
+  switch (kind_of(op)) {
+    case OpKind::Broadcast:
+    case OpKind::Reshape:
+    case OpKind::Full:
+    case OpKind::Splat:
+    case OpKind::Iota:
+    case OpKind::Within:
+    case OpKind::View:
+    case OpKind::Constant:
+    case OpKind::Dim:
+      return false;
+    default:
+      break;
+  }
+  bool has_tile = op->region_count() > 0 || !op->is_pure();
+  for (unsigned i = 0; i < op->operand_count(); ++i) has_tile |= op->operand(i)->type()->is(TypeKind::Tile);
+  for (unsigned i = 0; i < op->result_count(); ++i) has_tile |= op->result(i)->type()->is(TypeKind::Tile);
+  return has_tile;
+}
+
+OpClocks clocks_of(Op* op, const DotChoices& dots, const Machine& machine) {
+  if (op->info().elementwise != ElementwiseKind::None) return of_elementwise(op, machine);
+  if (common::is_along_axis(op)) return of_combining(op, machine);
+  switch (kind_of(op)) {
+    case OpKind::Dot: return of_dot(op, dots, machine);
+    case OpKind::Load: return of_load(op, dots, machine);
+    case OpKind::Store: return Clocks(machine).add(Unit::Loads, bytes_of(op->in(in::Store::value)->type())).take();
+    default: break;
+  }
+  // Elements that lie anywhere take a sector of 32 bytes each; others change places through shared memory.
+  constexpr int64_t sector = 32;
+  int64_t elements = op->result_count() ? element_count(op->result()->type()) : element_count(op->operand(0)->type());
+  bool is_anywhere = kind_of(op) == OpKind::Take || kind_of(op) == OpKind::Scatter;
+  if (is_anywhere) return Clocks(machine).add(Unit::Loads, elements * sector).take();
+  if (kind_of(op) == OpKind::Gather) return Clocks(machine).add(Unit::Loads, bytes_of(op->result()->type())).take();
+  if (kind_of(op) == OpKind::Transpose)
+    return Clocks(machine).add(Unit::SharedMemory, 2 * bytes_of(op->result()->type())).take();
+  return Clocks(machine).add(Unit::Arithmetic, elements).take();
+}
+
+}  // namespace tessera::pipeline
