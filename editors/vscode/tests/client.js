@@ -359,6 +359,7 @@ async function testExtension(compiler) {
   );
 
   vscode.workspace.workspaceFolders = [{ uri: vscode.Uri.file(folder) }];
+  for (const name of ['lib', 'more']) fs.mkdirSync(path.join(folder, name));
   Object.assign(config, { includePaths: ['${workspaceFolder}/lib', 'more'], defines: { SIZE: 'small' } });
   shown.listeners.configuration.forEach((listener) => listener({ affectsConfiguration: (name) => name === 'tessera' }));
   assert.deepStrictEqual(clients[1].told, [
