@@ -45,8 +45,11 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     if (!type->is(TypeKind::Tensor)) verifier.error("parameter {} is no tensor: {}", i, type->text);
   }
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
-  for (const auto& problem : schedule::check_schedule(op->attr(attr::Kernel::schedule))) {
-    verifier.error("{}", schedule::to_string(problem));
+  for (Attr schedule : {op->attr(attr::Kernel::schedule), op->attr(attr::Kernel::chosen)}) {
+    if (!schedule) continue;
+    for (const auto& problem : schedule::check_schedule(schedule)) {
+      verifier.error("{}", schedule::to_string(problem));
+    }
   }
   verify_work(op, verifier);
   verify_checks(op, body->arg_count(), verifier);

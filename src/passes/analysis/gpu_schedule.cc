@@ -26,8 +26,18 @@ int64_t launch_registers(const Machine& machine, int64_t threads) {
   return std::min<int64_t>(machine.gpu.registers_per_thread, share);
 }
 
+Attr schedule_in_force(Op* kernel) {
+  Attr asked = kernel->attr(tile::attr::Kernel::schedule), chosen = kernel->attr(tile::attr::Kernel::chosen);
+  if (!chosen) return asked;
+  std::vector<NamedAttr> entries = asked->entries;
+  for (const NamedAttr& each : chosen->entries) {
+    if (!asked->get(each.first)) entries.push_back(each);
+  }
+  return kernel->module()->context().dict(std::move(entries));
+}
+
 GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
-  Attr from = kernel->attr(tile::attr::Kernel::schedule);
+  Attr from = schedule_in_force(kernel);
   GpuSchedule schedule;
   std::optional<int64_t> warps = entry::read(from, key::warps);
   schedule.compute_warps = warps.value_or(schedule.compute_warps);

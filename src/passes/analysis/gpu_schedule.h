@@ -25,7 +25,10 @@ struct GpuSchedule {
 /// Registers that each thread of a program starts with: an equal share of the multiprocessor's.
 int64_t launch_registers(const Machine& machine, int64_t threads);
 
-/// The schedule of a tile.kernel. Roles need asynchronous copies: without them there are none.
+/// The keys of a tile.kernel's schedule, and those that the compiler chose where it has none.
+Attr schedule_in_force(Op* kernel);
+
+/// The schedule in force of a tile.kernel. Roles need asynchronous copies: without them there are none.
 GpuSchedule gpu_schedule(Op* kernel, const Machine& machine);
 
 }  // namespace tessera

@@ -206,6 +206,28 @@ def counted(x: Tensor[M, N, f32], sums: Region[reduce_sum] Tensor[N, f32]) -> Te
 def f(x: Tensor[M, 72, f32], w: Tensor[72, f32]) -> (Tensor[M, 72, f32], Tensor[72, f32]):
     return counted(x, w)
 )", {{{"M", 9}}, {{"M", 1}}}, 1e-5),
+      kernel_case("a pipeline that the compiler chooses", R"(
+@kernel.schedule(Schedule(BM=64, BN=64, BK=32))
+def chosen(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16], flag: Tensor[i32]) -> Tensor[M, N, f32]:
+    t    = tile.context(m=M, n=N, k=K)
+    acc  = tile.zeros((t.m, t.n), f32)
+    rows = tile.zeros((t.m,), f32)
+    if tile.load(flag) > 3:
+        acc += 1.0
+    for k in tile.range(K, t.k):
+        acc = tile.dot(tile.load(a, (t.i, k), (t.m, t.k)), tile.load(b, (k, t.j), (t.k, t.n)), acc)
+        if tile.load(flag) > 4:
+            rows += tile.max(acc, axis=1)
+        else:
+            acc *= 0.5
+    if t.i == 0:
+        acc -= rows[:, None]
+    return acc
+
+@jit
+def f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16], flag: Tensor[i32]) -> Tensor[M, N, f32]:
+    return chosen(a, b, flag)
+)", {{{"M", 70}, {"K", 72}, {"N", 64}}, {{"M", 1}, {"K", 1}, {"N", 1}}}, 1e-4),
       kernel_case("memory by hand", R"(
 @kernel.schedule(Schedule(BM=64, BN=64, BK=32, warps=4))
 def staged(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16]) -> Tensor[M, N, f32]:

@@ -8,6 +8,8 @@
 #include <algorithm>
 
 #include "ir/core/kernel_size.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
@@ -90,7 +92,8 @@ Stages buffer(Op* kernel, int64_t stages) {
 std::string why_without(Stages outcome) {
   switch (outcome) {
     case Stages::ByHand: return "memory that the kernel allocates itself has the slots that it asks for";
-    case Stages::Ignored: return "where the copy engine loads operands of dots, stages need 'roles'";
+    case Stages::Ignored:
+      return "where the copy engine loads operands of dots, stages need 'roles'; without the key they are chosen";
     default: return "no loop of the kernel copies what it loads to shared memory";
   }
 }
@@ -112,7 +115,8 @@ Status multi_buffer(Module& module, PassContext& context) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     int64_t stages = std::max<int64_t>(1, context.option("stages", gpu_schedule(kernel, *context.machine).stages));
     Stages outcome = buffer(kernel, stages);
-    if (stages == 1 || !kernel->attr(attr::Kernel::own)) continue;
+    bool is_asked = entry::node(kernel->attr(attr::Kernel::schedule), schedule::key::stages) != nullptr;
+    if (stages == 1 || !is_asked || !kernel->attr(attr::Kernel::own)) continue;
     auto known = std::ranges::find(asked, kernel->loc(), &Asked::loc);
     if (known == asked.end()) known = asked.insert(known, {kernel->loc(), kernel_name(kernel), outcome});
     known->outcome = std::max(known->outcome, outcome);

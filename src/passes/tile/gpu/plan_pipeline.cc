@@ -25,6 +25,8 @@
 #include <array>
 #include <map>
 
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
@@ -33,7 +35,7 @@
 #include "passes/tile/gpu/operand_paths.h"
 #include "passes/tile/gpu/operand_staging.h"
 #include "passes/tile/gpu/written_memory.h"
-#include "passes/tile/pipeline/loop_pipeline.h"
+#include "passes/tile/pipeline/choose_schedule.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -61,7 +63,7 @@ class PipelinePlan {
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.normalise(dot->in(slot));
     }
-    if (pipelined_) show_pipelines(dots, paths);
+    if (pipelined_ || (!dots.empty() && leaves_open())) find_pipelines(dots, paths);
     std::vector<std::vector<Op*>> groups;
     for (Op* dot : dots) {
       if (groups.empty() || !joins(groups.back(), dot)) groups.emplace_back();
@@ -71,22 +73,49 @@ class PipelinePlan {
   }
 
  private:
-  /// Says which pipelines the kernel's loops can have, before any op is placed.
-  void show_pipelines(const std::vector<Op*>& dots, const OperandPaths& paths) {
+  /// Whether the schedule leaves open how loads are kept in flight.
+  bool leaves_open() const {
+    Attr asked = kernel_->attr(attr::Kernel::schedule);
+    bool may_have_roles = machine_.gpu.has_register_reallocation;
+    return !entry::node(asked, schedule::key::stages) || (may_have_roles && !entry::node(asked, schedule::key::roles));
+  }
+
+  /// How operands reach the unit that multiplies. Where threads bring one of a dot's operands, they bring both.
+  pipeline::DotChoices choices_of(const std::vector<Op*>& dots, const OperandPaths& paths) const {
+    using By = pipeline::DotChoices::By;
     pipeline::DotChoices choices;
     for (Op* dot : dots) {
       const MmaInstruction* instruction = choices.instructions[dot] = paths.instruction(dot);
+      std::vector<StagedOperand> operands;
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
-        StagedOperand operand = paths.choose(dot, slot, instruction);
-        using By = pipeline::DotChoices::By;
-        bool by_engine = operand.path == OperandPath::Channel;
-        if (operand.load) choices.brought[operand.load] = by_engine ? By::CopyEngine : By::Threads;
+        operands.push_back(paths.choose(dot, slot, instruction));
+      }
+      bool by_threads = std::ranges::any_of(operands, [](const StagedOperand& each) {
+        return each.path == OperandPath::Copy || each.path == OperandPath::Store;
+      });
+      for (const StagedOperand& each : operands) {
+        bool is_in_loop = each.load && !each.before;
+        if (is_in_loop) choices.brought[each.load] = by_threads ? By::Threads : By::CopyEngine;
+        if (is_in_loop || each.path == OperandPath::Register) continue;
+        choices.held_bytes += pipeline::tile_bytes(each.value->type());
       }
     }
+    return choices;
+  }
+
+  /// Shows the pipelines that the kernel's loops can have, and gives the schedule what it leaves open.
+  void find_pipelines(const std::vector<Op*>& dots, const OperandPaths& paths) {
+    pipeline::DotChoices choices = choices_of(dots, paths);
     GpuSchedule schedule = gpu_schedule(kernel_, machine_);
+    std::vector<pipeline::LoopPipeline> pipelines;
     walk(kernel_, [&](Op* op) {
-      if (op->is(tile::info(OpKind::For))) pipelined_(kernel_, pipeline_of(op, choices, schedule, machine_));
+      if (op->is(tile::info(OpKind::For))) pipelines.push_back(pipeline_of(op, choices, schedule, machine_));
     });
+    for (const pipeline::LoopPipeline& each : pipelines) {
+      if (pipelined_) pipelined_(kernel_, each);
+    }
+    Attr chosen = has_written_ ? nullptr : choose_schedule(kernel_, pipelines, choices, machine_);
+    if (chosen) kernel_->set(attr::Kernel::chosen, chosen->entries);
   }
 
   /// Whether the dot can join the group: all dots in it read only loads, and nothing uses a result

@@ -48,8 +48,11 @@ class RoleSlice {
       if (!needed_.contains(op) || stays(op)) continue;
       if (op->is(tile::info(OpKind::For))) {
         clone_loop(op, builder, values);
+      } else if (op->is(tile::info(OpKind::If))) {
+        clone_branch(op, builder, values);
       } else if (!op->is_terminator()) {
-        TSR_CHECK(op->region_count() == 0, "specialise_roles clones loops, not " + std::string(op->name()));
+        TSR_CHECK(op->region_count() == 0,
+                  "specialise_roles clones loops and branches, not " + std::string(op->name()));
         builder.insert(builder.module().clone(op, values));
       }
     }
@@ -78,35 +81,68 @@ class RoleSlice {
   void need(Value* value) {
     if (Op* def = value->def()) {
       need(def);
-      if (def->is(tile::info(OpKind::For))) carry(def, value->index());
+      if (def->region_count() > 0) carry(def, value->index());
       return;
     }
     Op* loop = value->block()->parent_op();
     if (loop != kernel_ && value->index() > 0) carry(loop, value->index() - 1);
   }
 
-  void carry(Op* loop, unsigned i) {
-    if (!carried_.insert({loop, i}).second) return;
-    need(loop);
-    need(loop->in(in::For::inits, i));
-    need(loop->region()->front()->terminator()->operand(i));
+  /// Result `i` of a loop or branch.
+  void carry(Op* op, unsigned i) {
+    if (!carried_.insert({op, i}).second) return;
+    need(op);
+    if (op->is(tile::info(OpKind::For))) need(op->in(in::For::inits, i));
+    for (unsigned r = 0; r < op->region_count(); ++r) need(op->region(r)->front()->terminator()->operand(i));
+  }
+
+  std::vector<unsigned> kept_results(Op* op) const {
+    std::vector<unsigned> kept;
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      if (carried_.contains({op, i})) kept.push_back(i);
+    }
+    return kept;
+  }
+
+  static Value* mapped(Value* value, const std::map<Value*, Value*>& values) {
+    auto it = values.find(value);
+    return it == values.end() ? value : it->second;
+  }
+
+  /// Clones what the role needs of a block of a loop or branch, and yields the results that it needs.
+  void clone_block(Block* from, Block* to, const std::vector<unsigned>& kept, Builder& builder,
+                   std::map<Value*, Value*>& values) {
+    Builder inner(builder.module(), to);
+    clone(from, inner, values);
+    inner.set_loc(from->parent_op()->loc());
+    std::vector<Value*> yields;
+    for (unsigned i : kept) yields.push_back(mapped(from->terminator()->operand(i), values));
+    tile::yield(inner, yields);
+  }
+
+  void clone_branch(Op* branch, Builder& builder, std::map<Value*, Value*>& values) {
+    std::vector<unsigned> kept = kept_results(branch);
+    std::vector<Type> types;
+    for (unsigned i : kept) types.push_back(branch->result(i)->type());
+    builder.set_loc(branch->loc());
+    Value* condition = mapped(branch->in(in::If::condition), values);
+    Op* made = builder.op(tile::info(OpKind::If), {{condition}}, std::move(types));
+    for (unsigned r = 0; r < branch->region_count(); ++r) {
+      clone_block(branch->region(r)->front(), made->region(r)->add_block(), kept, builder, values);
+    }
+    for (unsigned n = 0; n < kept.size(); ++n) {
+      made->result(n)->set_name(branch->result(kept[n])->name());
+      values[branch->result(kept[n])] = made->result(n);
+    }
   }
 
   void clone_loop(Op* loop, Builder& builder, std::map<Value*, Value*>& values) {
-    auto mapped = [&](Value* value) {
-      auto it = values.find(value);
-      return it == values.end() ? value : it->second;
-    };
-    std::vector<unsigned> kept;
+    std::vector<unsigned> kept = kept_results(loop);
     std::vector<Value*> inits;
-    for (unsigned i = 0; i < loop->result_count(); ++i) {
-      if (!carried_.contains({loop, i})) continue;
-      kept.push_back(i);
-      inits.push_back(mapped(loop->in(in::For::inits, i)));
-    }
+    for (unsigned i : kept) inits.push_back(mapped(loop->in(in::For::inits, i), values));
     builder.set_loc(loop->loc());
-    Op* made = tile::for_loop(builder, mapped(loop->in(in::For::lo)), mapped(loop->in(in::For::hi)),
-                              mapped(loop->in(in::For::step)), inits);
+    auto bound = [&](unsigned slot) { return mapped(loop->in(slot), values); };
+    Op* made = tile::for_loop(builder, bound(in::For::lo), bound(in::For::hi), bound(in::For::step), inits);
     Block* old = loop->region()->front();
     Block* body = made->region()->front();
     auto take_over = [&](Value* from, Value* to) {
@@ -115,12 +151,7 @@ class RoleSlice {
     };
     take_over(old->arg(0), body->arg(0));
     for (unsigned n = 0; n < kept.size(); ++n) take_over(old->arg(kept[n] + 1), body->arg(n + 1));
-    Builder inner(builder.module(), body);
-    clone(old, inner, values);
-    inner.set_loc(loop->loc());
-    std::vector<Value*> yields;
-    for (unsigned i : kept) yields.push_back(mapped(old->terminator()->operand(i)));
-    tile::yield(inner, yields);
+    clone_block(old, body, kept, builder, values);
     for (unsigned n = 0; n < kept.size(); ++n) take_over(loop->result(kept[n]), made->result(n));
   }
 

@@ -1,3 +1,4 @@
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/tile/nv/nv_lowering.h"
 
 #include "ir/core/common_attributes.h"
@@ -45,7 +46,7 @@ Op* NvLowering::declare() {
       target::attr::Func::own(kernel_->node(common::Kernel::own)),
       target::attr::Func::params(context.array(std::move(types))),
       target::attr::Func::persistent(kernel_->node(common::Kernel::persistent)),
-      target::attr::Func::schedule(kernel_->node(common::Kernel::schedule)),
+      target::attr::Func::schedule(schedule_in_force(kernel_)),
       target::attr::Func::scratch(context, context.dims().constant(0)),
       target::attr::Func::shared(context, kernel_->attr(common::Kernel::shared).value_or(0)),
       common::Function::symbol(kernel_->node(common::Function::symbol)),

@@ -43,9 +43,10 @@ class LoopGraph {
     OpClocks clocks = clocks_of(op, dots_, machine_);
     problem_.operations.push_back(clocks.occupies);
     auto brought = dots_.brought.find(op);
-    bool loads = brought != dots_.brought.end() && brought->second == DotChoices::By::CopyEngine;
+    bool copies = brought != dots_.brought.end();
+    bool loads = copies && brought->second == DotChoices::By::CopyEngine;
     numbers_[op] = pipeline_.ops.size();
-    pipeline_.ops.push_back({op, std::move(clocks), loads});
+    pipeline_.ops.push_back({op, std::move(clocks), loads, copies});
   }
 
   void add_values(size_t to) {
@@ -146,7 +147,7 @@ class Lifetimes {
     double held = 0;
     for (size_t i = 0; i < words_.size(); ++i) {
       constexpr double of_slots = 0.01;  // shared memory is the cheaper place
-      held += double(ends[i] - first(i)) * (double(words_[i]) + of_slots * pipeline_.ops[i].loads);
+      held += double(ends[i] - first(i)) * (double(words_[i]) + of_slots * pipeline_.ops[i].copies);
     }
     return held;
   }
@@ -182,9 +183,8 @@ void choose_buffers(LoopPipeline& pipeline, const std::vector<int64_t>& ends, co
   int64_t interval = pipeline.schedule.interval, slot_bytes = 0, most = 1;
   for (size_t i = 0; i < pipeline.ops.size(); ++i) {
     const PipelinedOp& each = pipeline.ops[i];
-    if (!each.loads) continue;
-    Type type = each.op->result()->type();
-    int64_t bytes = element_count(type) * int64_t(dtype_info(type->dtype).bits) / 8;
+    if (!each.copies) continue;
+    int64_t bytes = tile_bytes(each.op->result()->type());
     int64_t wanted = (ends[i] - each.start + interval - 1) / interval;
     pipeline.buffers.push_back({each.op, bytes, wanted, wanted});
     slot_bytes += bytes;
@@ -214,8 +214,7 @@ int64_t memory_clocks(const LoopPipeline& pipeline, const Machine& machine) {
   double bytes = 0;
   for (const PipelinedOp& each : pipeline.ops) {
     if (!each.op->is(tile::info(OpKind::Load)) && !each.op->is(tile::info(OpKind::Gather))) continue;
-    Type type = each.op->result()->type();
-    bytes += double(element_count(type)) * double(dtype_info(type->dtype).bits) / 8;
+    bytes += double(tile_bytes(each.op->result()->type()));
   }
   // A multiprocessor's share of the bandwidth, in bytes a clock.
   const PeakFigures& peaks = machine.gpu.peaks;

@@ -13,7 +13,8 @@ namespace tessera::pipeline {
 struct PipelinedOp {
   Op* op;
   OpClocks clocks;
-  bool loads = false;  ///< by the copy engine: of the role that loads
+  bool loads = false;   ///< by the copy engine: of the role that loads
+  bool copies = false;  ///< to shared memory, by the engine or by threads
   int64_t start = 0;   ///< clocks after the start of its iteration
   int64_t stage = 0;   ///< iterations that lie between that start and the interval in which it runs
   int64_t order = 0;   ///< clocks after the start of the interval

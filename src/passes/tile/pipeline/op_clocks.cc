@@ -20,10 +20,6 @@ constexpr UnitInfo units[] = {
 #undef UNIT
 };
 
-int64_t bytes_of(Type type) {
-  return (element_count(type) * int64_t(dtype_info(type->dtype).bits) + 7) / 8;
-}
-
 int64_t over(int64_t amount, int64_t rate) { return (amount + rate - 1) / rate; }
 
 /// Collects what an op occupies.
@@ -51,17 +47,20 @@ OpClocks of_dot(Op* dot, const DotChoices& dots, const Machine& machine) {
   auto chosen = dots.instructions.find(dot);
   const MmaInstruction* row = chosen == dots.instructions.end() ? nullptr : chosen->second;
   Clocks clocks(machine);
-  if (!row) return clocks.add(Unit::Arithmetic, m * n * k).add(Unit::SharedMemory, bytes_of(a) + bytes_of(b)).take();
+  if (!row) {
+    return clocks.add(Unit::Arithmetic, m * n * k).add(Unit::SharedMemory, tile_bytes(a) + tile_bytes(b)).take();
+  }
   double steps = double(m) / double(row->m) * double(n) / double(row->n) * double(k) / double(row->k);
   clocks.add(Unit::MatrixUnit, int64_t(steps * double(row->clocks) / mma_rate(row->unit, machine)));
   // The right operand is read once for each slab of rows of an instruction, the left one once.
-  clocks.add(Unit::SharedMemory, bytes_of(a) + bytes_of(b) * over(m, row->m * std::max<int64_t>(4 / row->warps(), 1)));
+  int64_t slab = row->m * std::max<int64_t>(4 / row->warps(), 1);
+  clocks.add(Unit::SharedMemory, tile_bytes(a) + tile_bytes(b) * over(m, slab));
   if (row->promotes) clocks.add(Unit::Arithmetic, m * n);
   return clocks.take();
 }
 
 OpClocks of_load(Op* load, const DotChoices& dots, const Machine& machine) {
-  int64_t bytes = bytes_of(load->result()->type());
+  int64_t bytes = tile_bytes(load->result()->type());
   auto brought = dots.brought.find(load);
   if (brought == dots.brought.end()) return Clocks(machine).add(Unit::Loads, bytes).take();
   Unit by = brought->second == DotChoices::By::CopyEngine ? Unit::CopyEngine : Unit::Loads;
@@ -115,6 +114,10 @@ int64_t element_count(Type type) {
   return elements;
 }
 
+int64_t tile_bytes(Type type) {
+  return (element_count(type) * int64_t(dtype_info(type->dtype).bits) + 7) / 8;
+}
+
 bool takes_time(Op* op) {
   if (op->is_terminator()) return false;
   switch (kind_of(op)) {
@@ -143,17 +146,19 @@ OpClocks clocks_of(Op* op, const DotChoices& dots, const Machine& machine) {
   switch (kind_of(op)) {
     case OpKind::Dot: return of_dot(op, dots, machine);
     case OpKind::Load: return of_load(op, dots, machine);
-    case OpKind::Store: return Clocks(machine).add(Unit::Loads, bytes_of(op->in(in::Store::value)->type())).take();
+    case OpKind::Store: return Clocks(machine).add(Unit::Loads, tile_bytes(op->in(in::Store::value)->type())).take();
     default: break;
   }
   // Elements that lie anywhere take a sector of 32 bytes each; others change places through shared memory.
   constexpr int64_t sector = 32;
-  int64_t elements = op->result_count() ? element_count(op->result()->type()) : element_count(op->operand(0)->type());
+  int64_t elements = 1;
+  if (op->result_count()) elements = element_count(op->result()->type());
+  else if (op->operand_count()) elements = element_count(op->operand(0)->type());
   bool is_anywhere = kind_of(op) == OpKind::Take || kind_of(op) == OpKind::Scatter;
   if (is_anywhere) return Clocks(machine).add(Unit::Loads, elements * sector).take();
-  if (kind_of(op) == OpKind::Gather) return Clocks(machine).add(Unit::Loads, bytes_of(op->result()->type())).take();
+  if (kind_of(op) == OpKind::Gather) return Clocks(machine).add(Unit::Loads, tile_bytes(op->result()->type())).take();
   if (kind_of(op) == OpKind::Transpose)
-    return Clocks(machine).add(Unit::SharedMemory, 2 * bytes_of(op->result()->type())).take();
+    return Clocks(machine).add(Unit::SharedMemory, 2 * tile_bytes(op->result()->type())).take();
   return Clocks(machine).add(Unit::Arithmetic, elements).take();
 }
 

@@ -41,10 +41,12 @@ struct DotChoices {
 
   std::map<const Op*, By> brought;
   std::map<const Op*, const MmaInstruction*> instructions;
+  int64_t held_bytes = 0;  ///< of shared memory, of operands that are brought once or stored
 };
 
 /// Elements of the tile, as far as its extents are numbers; 1 for a scalar.
 int64_t element_count(Type type);
+int64_t tile_bytes(Type type);
 
 /// Whether the op takes time of its own. Others change how tiles are seen, or compute numbers that are cheap to compute
 /// again.
