@@ -16,6 +16,10 @@ namespace {
 constexpr int64_t warpgroup = 4;  // warps
 const int64_t most_groups = schedule::find_schedule_key(key::roles.name)->high;
 
+constexpr int64_t rows_of_group = 64;  // of a dot of a warpgroup
+
+int64_t rows_of(Op* dot) { return dot->result()->type()->dims[0]->constant().value_or(0); }
+
 /// Registers of a thread of a warpgroup that only loads, and of those that compute. The block has what it was launched
 /// with, and a thread takes them by eights.
 struct RoleRegisters {
@@ -70,7 +74,8 @@ class Choice {
     if (stages > 1 && !entry::node(asked_, key::stages)) add(key::stages, context_.integer(stages));
   }
 
-  /// A warpgroup that only loads, beside those that compute, where their threads keep the registers that they need.
+  /// A warpgroup that only loads, beside those that compute: where these have rows of their own of each dot, and
+  /// their threads keep the registers that they need.
   void add_roles(int64_t compute_warps) {
     bool by_engine = std::ranges::any_of(loops_, [](const LoopPipeline& loop) {
       return std::ranges::any_of(loop.ops, &PipelinedOp::loads);
@@ -80,7 +85,9 @@ class Choice {
     if (!is_open || !by_engine || compute_warps % warpgroup != 0 || groups > most_groups) return;
     RoleRegisters registers = registers_of(groups, machine_);
     bool fits = std::ranges::all_of(loops_, [&](const LoopPipeline& loop) {
-      return loop.registers <= registers.compute;
+      return loop.registers <= registers.compute && std::ranges::all_of(loop.ops, [&](const PipelinedOp& each) {
+        return !each.op->is(tile::info(tile::OpKind::Dot)) || rows_of(each.op) >= groups * rows_of_group;
+      });
     });
     if (!fits) return;
     add(key::roles, by_role(1, groups));
