@@ -28,17 +28,20 @@ const Machine machines[] = {
      true},
     cuda({.ptx_target = "sm_80", .lanes = 64, .shared = 167936, .shared_per_block = 166912, .has_mma = true,
           .peaks = {.of = "an A100 SXM", .f64 = 9700, .f32 = 19500, .dot_f64 = 9700, .dot_f32 = 19500,
-                    .dot_tf32 = 156000, .dot_16 = 312000, .dot_8 = 624000, .bandwidth = 2039}}),
+                    .dot_tf32 = 156000, .dot_16 = 312000, .dot_8 = 624000, .bandwidth = 2039,
+                    .multiprocessors = 108}}),
     cuda({.ptx_target = "sm_89", .threads = 1536, .blocks = 24, .shared = 102400, .shared_per_block = 101376,
           .has_mma = true, .has_f8_mma = true,
           .peaks = {.of = "an L40S", .f64 = 1430, .f32 = 91600, .dot_f64 = 1430, .dot_f32 = 91600,
-                    .dot_tf32 = 183000, .dot_16 = 362000, .dot_8 = 733000, .bandwidth = 864},
+                    .dot_tf32 = 183000, .dot_16 = 362000, .dot_8 = 733000, .bandwidth = 864,
+                    .multiprocessors = 142},
           .schedules_of = "cuda:sm_80"}),
     cuda({.ptx_target = "sm_90a", .shared = 233472, .shared_per_block = 232448, .has_mma = true,
           .has_f8_mma = true, .has_wgmma = true, .has_tma = true, .has_clusters = true,
           .has_register_reallocation = true, .has_stmatrix = true,
           .peaks = {.of = "an H100 SXM", .f64 = 33500, .f32 = 66900, .dot_f64 = 33500, .dot_f32 = 66900,
-                    .dot_tf32 = 494700, .dot_16 = 989400, .dot_8 = 1978900, .bandwidth = 3350}}),
+                    .dot_tf32 = 494700, .dot_16 = 989400, .dot_8 = 1978900, .bandwidth = 3350,
+                    .multiprocessors = 132}}),
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ struct PeakFigures {
   double dot_16 = 0;   ///< bf16 and f16
   double dot_8 = 0;    ///< f8 and integers of 8 bits
   double bandwidth = 0;     ///< GB/s of memory
+  int64_t multiprocessors = 0;  ///< of a GPU
 
   /// GFLOP/s of dots of factors of a dtype.
   double dot(DType dtype) const;

@@ -1,6 +1,6 @@
 #pragma once
-// The peak figures of a typical machine of a target, from data sheets, for estimates. No code
-// depends on them.
+// The peak figures of a typical machine of a target, from data sheets, for estimates. Which of several schedules a
+// launch takes depends on them, and no result does.
 
 #include "ir/numbers/machine.h"
 

@@ -11,6 +11,8 @@
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
 //             end masked), for a few extents; only longer rows are walked in a loop. Where they cannot be, fallback
 //             kernels are for all that are not longer.
+//   rivals    of several kernels with roles a launch takes the one that takes the fewest clocks for its sizes, by a
+//             model of the machine (launch_cost.h): large tiles for large results, small ones where there are few.
 //   depths    axes that a kernel with dots takes whole, the head dimensions of attention, become constants
 //             likewise. Dots are not walked in a loop: what is deeper is refused at a call, by a guard.
 //
@@ -35,6 +37,7 @@
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/launch_choices.h"
 #include "passes/pass.h"
+#include "passes/schedule/launch_cost.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 
@@ -201,7 +204,8 @@ class KernelNeeds {
   }
 
   /// Registers that so many threads hold each at once in a loop of dots, at least: all sums, and the largest tile
-  /// that is computed from them. What stands for coordinates alone counts as computed where it is read.
+  /// that is computed from them and takes the place of none. What stands for coordinates alone counts as computed
+  /// where it is read.
   int64_t held_in_loops(int64_t threads) const {
     int64_t sums = 0, largest = 0;
     walk(kernel_, [&](Op* op) {
@@ -211,7 +215,8 @@ class KernelNeeds {
       int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
       for (Dim dim : tile->dims) registers *= dim->constant().value_or(1);
       if (op->is(schedule::info(OpKind::Dot))) sums += registers;
-      if (op->info().elementwise != ElementwiseKind::None) largest = std::max(largest, registers);
+      bool is_sum = is_accumulator(op->result());
+      if (op->info().elementwise != ElementwiseKind::None && !is_sum) largest = std::max(largest, registers);
     });
     return (sums + largest) / threads;
   }
@@ -244,6 +249,14 @@ class KernelNeeds {
     for (unsigned i = 0; i < def->operand_count(); ++i) {
       bool same = def->operand(i)->type()->dims == value->type()->dims;
       if (same && is_made_of_products(def->operand(i), seen)) return true;
+    }
+    return false;
+  }
+
+  /// Whether a dot adds to the value, in its place.
+  static bool is_accumulator(Value* value) {
+    for (Use* use = value->first_use(); use; use = use->next()) {
+      if (use->owner()->is(schedule::info(OpKind::Dot)) && use->owner()->in(in::Dot::c) == value) return true;
     }
     return false;
   }
@@ -358,11 +371,38 @@ class Specialisation {
     Op* general = choices.back();
     general_name_ = symbol_name(general);
     for (Op* kernel : choices) were_used_.insert(kernel);
+    compare_rivals(choices);
     std::vector<Op*> wanted;
     for (Op* kernel : choices) {
       for (Op* special : specials(kernel, kernel == general)) wanted.push_back(special);
     }
     choose(launch, wanted);
+  }
+
+  /// Each kernel with roles assumes that no later one takes fewer clocks, but for as few as the model cannot tell: the
+  /// first that may run takes the fewest. Where results allow no copies, a copy of the first is there for all sizes.
+  void compare_rivals(std::vector<Op*>& choices) {
+    std::vector<std::pair<Op*, Dim>> rivals;
+    for (Op* kernel : choices) {
+      Dim clocks = has_roles(kernel) && kernel != choices.back() ? launch_clocks(kernel, machine_) : nullptr;
+      if (clocks) rivals.emplace_back(kernel, clocks);
+    }
+    if (rivals.size() < 2) return;
+    Op* other = rivals_.contains(rivals[0].first) ? nullptr : copy(rivals[0].first, {});
+    Dim enough = table_.constant(20), beside = table_.constant(21);
+    for (size_t i = 0; i < rivals.size(); ++i) {
+      Facts facts;
+      for (size_t j = i + 1; j < rivals.size(); ++j) {
+        facts.push_back(
+            {Relation::LessEqual, table_.mul(rivals[i].second, enough), table_.mul(rivals[j].second, beside)});
+      }
+      assume(rivals[i].first, facts);
+      rivals_.insert(rivals[i].first);
+    }
+    if (!other) return;
+    for_other_results_.insert(other);
+    were_used_.insert(other);
+    choices.insert(choices.end() - 1, other);
   }
 
   /// The launch takes the first of the kernels that may run, without those of which sizes say at once that they never
@@ -440,7 +480,8 @@ class Specialisation {
     Facts also = needs.result_copies();
     if (!std::ranges::all_of(also, [&](const DimFact& fact) { return contains(*copies, fact); })) {
       add(also, *copies);
-      all.push_back(copy(kernel, also));
+      if (!for_other_results_.contains(kernel)) all.push_back(copy(kernel, also));
+      if (rivals_.contains(kernel)) return;
     }
     if (is_general && !copies->empty()) all.push_back(copy(kernel, *copies));
     if (!is_general) assume(kernel, *copies);
@@ -632,6 +673,8 @@ class Specialisation {
   std::string general_name_;  ///< of the kernel that the launch at hand always may run
   std::map<Op*, std::vector<Op*>> made_;
   std::set<Op*> were_used_;
+  std::set<Op*> rivals_;             ///< kernels with roles of which the sizes of a launch choose one
+  std::set<Op*> for_other_results_;  ///< copies for results that no copies bring to memory
 };
 
 }  // namespace

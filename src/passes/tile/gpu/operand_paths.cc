@@ -35,19 +35,6 @@ bool still_holds(Op* load, Op* dot) {
   return true;
 }
 
-/// True if the tile is computed, element by element, from the result of an MMA.
-bool is_made_of_sums(Value* value, std::set<Value*>& seen) {
-  Op* def = value->def();
-  if (!def || !seen.insert(value).second) return false;
-  if (def->is(tile::info(OpKind::MmaWait))) return true;
-  if (def->info().elementwise == ElementwiseKind::None && !def->is(tile::info(OpKind::Merge))) return false;
-  for (unsigned i = 0; i < def->operand_count(); ++i) {
-    bool same = def->operand(i)->type()->dims == value->type()->dims;
-    if (same && is_made_of_sums(def->operand(i), seen)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 Op* global_load_of(Value* value) {
@@ -77,6 +64,20 @@ Type OperandPaths::memory_of(Value* operand) const {
   if (Op* load = global_load_of(operand)) return load->in(in::Load::memory)->type();
   Type type = operand->type();
   return kernel_->module()->context().contiguous_view(type->dims, type->dtype, MemorySpace::Global);
+}
+
+/// True if the tile is computed, element by element, from the result of an MMA, or of a dot that will be one.
+bool OperandPaths::is_made_of_sums(Value* value, std::set<Value*>& seen) const {
+  Op* def = value->def();
+  if (!def || !seen.insert(value).second) return false;
+  if (def->is(tile::info(OpKind::MmaWait))) return true;
+  if (def->is(tile::info(OpKind::Dot))) return instruction(def);
+  if (def->info().elementwise == ElementwiseKind::None && !def->is(tile::info(OpKind::Merge))) return false;
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    bool same = def->operand(i)->type()->dims == value->type()->dims;
+    if (same && is_made_of_sums(def->operand(i), seen)) return true;
+  }
+  return false;
 }
 
 /// Nothing where the instruction reads the operand from registers: a left factor that was computed from sums, which

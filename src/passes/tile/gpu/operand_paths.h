@@ -42,6 +42,7 @@ class OperandPaths {
  private:
   std::optional<layout::SharedLayout> layout_of(Op* dot, unsigned slot, const MmaInstruction* instruction) const;
   Type memory_of(Value* operand) const;
+  bool is_made_of_sums(Value* value, std::set<Value*>& seen) const;
   bool counts_iterations(Block* block) const;
   bool is_for_engine(const StagedOperand& operand) const;
 
