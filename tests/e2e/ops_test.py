@@ -687,6 +687,20 @@ def quantised():
     case("x: Tensor[B, 8, f32]", "cast(cast(x, f8e4m3 @saturate), f32), cast(cast(x, f16 @saturate), f32)", [big],
          lambda x: (np.where(np.abs(x) < 448, np.array([[0] * 6 + [448, 3]]), np.clip(x, -448, 448)),
                     np.clip(x, -65504, 65504)), 0)
+    ends = [-2**63, -2**31 - 1, -70000, -129, -128, -9, -1, 0, 5, 8, 127, 128, 449, 65505, 2**31, 2**32, 2**63 - 1]
+    clipped = lambda x, dtype: np.clip(x, np.iinfo(dtype).min, min(np.iinfo(dtype).max, 2**63 - 1)).astype(dtype)
+    case("x: Tensor[N, i64]", "cast(x, i8 @saturate), cast(x, u8 @saturate), cast(x, u32 @saturate), "
+         "cast(x, u64 @saturate), cast(cast(x, i4 @saturate), i32), cast(cast(x, f8e4m3 @saturate), f32)",
+         [np.array(ends)], lambda x: (clipped(x, np.int8), clipped(x, np.uint8), clipped(x, np.uint32),
+                                      clipped(x, np.uint64), np.clip(x, -8, 7),
+                                      np.where(np.abs(x) == 129, -128, np.where(x == 127, 128, np.clip(x, -448, 448)))), 0)
+    case("x: Tensor[N, u64]", "cast(x, i64 @saturate), cast(x, i16 @saturate)",
+         [np.array([0, 7, 2**15, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)],
+         lambda x: (np.minimum(x, np.uint64(2**63 - 1)).astype(np.int64),
+                    np.minimum(x, np.uint64(2**15 - 1)).astype(np.int16)), 0)
+    case("x: Tensor[N, f32]", "cast(x, i8 @saturate), cast(x, u16 @saturate)",
+         [np.array([np.nan, np.inf, -np.inf, 1e30, -1e30, 127.9, -0.5, 3], np.float32)],
+         lambda x: (np.array([0, 127, -128, 127, -128, 127, 0, 3]), np.array([0, 65535, 0, 65535, 0, 127, 0, 3])), 0)
 
 
 def chance():

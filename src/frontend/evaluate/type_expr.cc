@@ -575,6 +575,10 @@ bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
   }
   if (name && name->text == "saturate" && !call) {
     pattern.policies.saturate = true;
+    if (pattern.dtype_symbol.empty() && pattern.dtype == DType::Bool) {
+      evaluator_.report(diag::hint_no_effect, policy.loc, "policy '@saturate'", "bool")
+          .help("it is for numbers, of which a dtype has a greatest");
+    }
     return true;
   }
   if (name && name->text == "loss_scale" && argument) {

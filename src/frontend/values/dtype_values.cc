@@ -2,21 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tessera::frontend {
 
-std::pair<int64_t, int64_t> integer_range(DType dtype) {
-  const DTypeInfo& info = dtype_info(dtype);
-  bool is_signed = info.cls == DTypeClass::Signed;
-  int bits = int(info.bits) - (is_signed ? 1 : 0);
-  int64_t greatest = bits >= 63 ? std::numeric_limits<int64_t>::max() : (int64_t(1) << bits) - 1;
-  return {is_signed ? -greatest - 1 : 0, greatest};
-}
-
 bool has_integer(DType dtype, int64_t value) {
-  auto [least, greatest] = integer_range(dtype);
-  return least <= value && value <= greatest;
+  IntegerRange held = integer_range(dtype);
+  return held.least <= value && (value < 0 || uint64_t(value) <= held.greatest);
 }
 
 bool has_number(DType dtype, double value) {
@@ -28,9 +19,9 @@ bool has_number(DType dtype, double value) {
 bool has_size(DType dtype, Dim size, DimTable& dims, const std::vector<DimFact>& facts) {
   if (!is_integer(dtype)) return is_float(dtype);
   if (dtype_info(dtype).bits >= 32) return true;
-  auto [least, greatest] = integer_range(dtype);
+  IntegerRange held = integer_range(dtype);
   auto holds = [&](Dim low, Dim high) { return decide(dims, {Relation::LessEqual, low, high}, facts) == true; };
-  return holds(dims.constant(least), size) && holds(size, dims.constant(greatest));
+  return holds(dims.constant(held.least), size) && holds(size, dims.constant(int64_t(held.greatest)));
 }
 
 DType wide_enough(DType a, DType b) {

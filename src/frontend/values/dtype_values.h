@@ -2,16 +2,12 @@
 // Members of dtypes: numbers, and functions that a machine computes in them.
 
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "ir/core/dim_facts.h"
 #include "ir/numbers/elementwise.h"
 
 namespace tessera::frontend {
-
-/// The least and the greatest value of an integer dtype; of u64 the greatest that an int64_t holds.
-std::pair<int64_t, int64_t> integer_range(DType dtype);
 
 /// Whether an integer is a value of an integer dtype.
 bool has_integer(DType dtype, int64_t value);

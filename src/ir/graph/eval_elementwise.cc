@@ -37,11 +37,29 @@ void eval_elementwise(ElementwiseKind kind, DType dtype,
   }
 }
 
+namespace {
+
+/// The nearest of the integers of a range.
+Element nearest(Element value, DType dtype, IntegerRange range) {
+  bool is_signed = dtype_info(dtype).cls == DTypeClass::Signed;
+  if (is_signed && value.i < 0) return {.i = std::max(value.i, range.least)};
+  return {.i = int64_t(std::min(uint64_t(value.i), range.greatest))};
+}
+
+}  // namespace
+
 void eval_cast(const TensorValue& a, bool saturate, TensorValue& result) {
   const TensorValue* operand = &a;
-  if (!saturate || !is_float(result.dtype())) {
+  bool rounds = is_float(result.dtype());
+  // A float becomes an integer in range anyway, and any number but 0 true.
+  if (!saturate || (is_float(a.dtype()) && !rounds) || result.dtype() == DType::Bool) {
     return eval_elementwise(ElementwiseKind::Cast, a.dtype(), {&operand, 1}, result);
   }
+  for (int64_t i = 0; !rounds && i < result.count(); ++i) {
+    Element within = nearest(a.get(i), a.dtype(), integer_range(result.dtype()));
+    result.set(i, evaluate_elementwise(ElementwiseKind::Cast, a.dtype(), result.dtype(), {&within, 1}));
+  }
+  if (!rounds) return;
   // An integer is rounded as usual; whether that overflows shows only afterwards.
   for (int64_t i = 0; i < result.count(); ++i) {
     Element value = a.get(i);

@@ -124,6 +124,18 @@ uint64_t encode_slowly(DType dtype, double value, bool saturate) {
 
 }  // namespace
 
+IntegerRange integer_range(DType dtype) {
+  if (dtype == DType::Bool) return {0, 1};
+  int bits = int(dtype_info(dtype).bits);
+  if (is_float(dtype)) {
+    double greatest = decode_float(dtype, encode_float(dtype, std::numeric_limits<double>::infinity(), true));
+    return {greatest < 0x1p63 ? -int64_t(greatest) : INT64_MIN, greatest < 0x1p64 ? uint64_t(greatest) : UINT64_MAX};
+  }
+  uint64_t greatest = UINT64_MAX >> (64 - bits);
+  if (dtype_info(dtype).cls == DTypeClass::Unsigned) return {0, greatest};
+  return {-int64_t(greatest >> 1) - 1, greatest >> 1};
+}
+
 uint64_t encode_float(DType dtype, double value, bool saturate) {
   if (dtype == DType::F64) return std::bit_cast<uint64_t>(value);
   // Numbers that are finite and normal in both formats need no case analysis.

@@ -48,6 +48,14 @@ double decode_float(DType dtype, uint64_t bits);
 /// give the largest finite value.
 uint64_t encode_float(DType dtype, double value, bool saturate = false);
 
+/// The integers from the least to the greatest number of a dtype: of a float the finite ones that 64 bits hold, of bool
+/// 0 and 1.
+struct IntegerRange {
+  int64_t least;
+  uint64_t greatest;
+};
+IntegerRange integer_range(DType dtype);
+
 inline float bf16_to_f32(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 
 }  // namespace tessera

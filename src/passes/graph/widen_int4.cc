@@ -74,7 +74,11 @@ class Widening {
   }
 
  private:
-  Type widened(Type type) const { return b_.context().with_dtype(type, DType::I8); }
+  Type widened(Type type) const {
+    Policies policies;
+    policies.saturate = type->policies.saturate;
+    return b_.context().tensor(type->dims, DType::I8, policies);
+  }
 
   void widen_results(Op* op) {
     if (op->is(graph::info(OpKind::KernelCall))) return;
@@ -117,11 +121,12 @@ class Widening {
     Kind kind = op->info().elementwise;
     bool extreme =
         op->is(graph::info(OpKind::Reduce)) && op->attr(common::Along::kind)[0] == 'm';  // max, min
+    bool saturates = kind == Kind::Cast && op->result()->type()->policies.saturate;
     bool counts = op->is(graph::info(OpKind::Iota)) || op->is(graph::info(OpKind::Dim));
     if (kind == Kind::Cast && is_float(op->operand(0)->type()->dtype)) {
       b_.set_before(op);
       op->set_operand(0, clamped(op->operand(0)));
-    } else if (extreme) {  // of nothing: the least or greatest number
+    } else if (extreme || saturates) {  // of nothing: the least or greatest number
       b_.set_after(op);
       Value* bounded = clamped(op->result());
       take_over(op->result(), bounded, bounded->def()->operand(0)->def());

@@ -386,6 +386,13 @@ std::vector<GpuCase> rows() {
     gir.return [%3]
 )",
        1, {}, heights, 0.13},
+      {"generated: saturating cast of integers", "%x: tensor<M x 40, i32>", R"(
+    %0: tensor<M x 40, i8 saturate> = gir.cast %x
+    %1: tensor<M x 40, u16 saturate> = gir.cast %0
+    %2: tensor<M x 40, f32> = gir.cast %1
+    gir.return [%2]
+)",
+       1, {}, heights, 0},
       {"weights of i8, widened as they are loaded", "%a: tensor<M x 64, bf16>, %b: tensor<64 x 48, i8>", R"(
     %0: tensor<64 x 48, bf16> = gir.cast %b
     %1: tensor<M x 48, f32> = gir.gemm %a, %0 {accum = f32}

@@ -556,6 +556,11 @@ TEST_CASE("a saturating cast stays finite") {
   std::vector<TensorValue> integers;
   integers.push_back(tensor(DType::I32, {2}, {1000000, -7}));
   check_close(numbers(run(test, g, integers)), {65504, -7}, 0);
+  Op* h = test.function({"%a: tensor<N, i32>"},
+                        "%r: tensor<N, u8 saturate> = gir.cast %a\ngir.return [%r]");
+  std::vector<TensorValue> bytes;
+  bytes.push_back(tensor(DType::I32, {4}, {300, -7, 255, 9}));
+  check_close(numbers(run(test, h, bytes)), {255, 0, 255, 9}, 0);
 }
 
 TEST_CASE("a kernel call goes to whoever can run kernels") {

@@ -32,15 +32,11 @@ Loc place_of(const FusionGroup& group) { return ops_of(group).back()->loc(); }
 
 int64_t GraphLowering::halvings(const FusionGroup& group) const { return tile_halvings(module_, place_of(group)); }
 
-/// Kernels round to nearest; a type that says otherwise, or that an integer saturates, is refused.
+/// Kernels round to nearest; a type that says otherwise is refused.
 Status GraphLowering::check_policies(Op* op) {
   if (op->info().elementwise == ElementwiseKind::None) return success;
-  const Policies& policies = op->result()->type()->policies;
-  bool saturates = policies.saturate && op->info().elementwise == ElementwiseKind::Cast &&
-                   is_float(op->result()->type()->dtype) && !is_float(op->operand(0)->type()->dtype);
-  if (!policies.stochastic_round && !saturates) return success;
-  context_.diagnostics.report(diag::unsupported_policy, op->loc(),
-                              saturates ? "saturate" : "stochastic_round", op->name());
+  if (!op->result()->type()->policies.stochastic_round) return success;
+  context_.diagnostics.report(diag::unsupported_policy, op->loc(), "stochastic_round", op->name());
   return failure;
 }
 

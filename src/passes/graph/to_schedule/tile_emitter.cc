@@ -60,25 +60,36 @@ Value* TileEmitter::elementwise(Op* member, std::vector<Dim> shape) {
     }
   }
   Type result = member->result()->type();
-  if (result->policies.saturate && is_float(result->dtype)) tiles[0] = clamped(tiles[0], result->dtype);
+  if (result->policies.saturate) tiles[0] = clamped(tiles[0], result->dtype);
   std::vector<std::vector<Value*>> operands;
   for (Value* tile : tiles) operands.push_back({widen(tile, shape)});
   return builder_.value(schedule::info(member->info().elementwise), operands,
                         tile_type(shape, member->result()->type()->dtype));
 }
 
-/// The operand of a saturating cast within what the dtype can hold, in a dtype that has all values of both.
+/// The operand of a saturating cast within what the dtype can hold. Floats are of a dtype that has all values of both;
+/// the cast of a float to an integer clamps by itself, and any number but 0 is true.
 Value* TileEmitter::clamped(Value* tile, DType dtype) {
-  DType wide = tile->type()->dtype == DType::F64 || dtype == DType::F64 ? DType::F64 : DType::F32;
-  Type type = tile_type(tile->type()->dims, wide);
+  if (dtype == DType::Bool) return tile;
+  DType from = tile->type()->dtype;
+  if (!is_float(from)) {
+    IntegerRange all = integer_range(from), kept = integer_range(dtype);
+    if (kept.greatest < all.greatest) tile = bounded(tile, ElementwiseKind::Min, int64_t(kept.greatest));
+    return kept.least > all.least ? bounded(tile, ElementwiseKind::Max, kept.least) : tile;
+  }
+  if (!is_float(dtype)) return tile;
+  Type type = tile_type(tile->type()->dims, from == DType::F64 || dtype == DType::F64 ? DType::F64 : DType::F32);
   if (tile->type() != type) tile = builder_.value(schedule::info(ElementwiseKind::Cast), {{tile}}, type);
   double greatest = decode_float(dtype, encode_float(dtype, std::numeric_limits<double>::infinity(), true));
-  for (auto [kind, bound] : {std::pair(ElementwiseKind::Min, greatest), std::pair(ElementwiseKind::Max, -greatest)}) {
-    Value* limit = builder_.value(schedule::info(ScheduleOp::Full), {}, type,
-                                  {schedule::attr::Full::value(context_, bound)});
-    tile = builder_.value(schedule::info(kind), {{tile}, {limit}}, type);
-  }
-  return tile;
+  return bounded(bounded(tile, ElementwiseKind::Min, greatest), ElementwiseKind::Max, -greatest);
+}
+
+/// Each element or the bound: the lesser or the greater of the two.
+template <typename Number>
+Value* TileEmitter::bounded(Value* tile, ElementwiseKind kind, Number bound) {
+  Value* limit = builder_.value(schedule::info(ScheduleOp::Full), {}, tile->type(),
+                                {schedule::attr::Full::value(context_, bound)});
+  return builder_.value(schedule::info(kind), {{tile}, {limit}}, tile->type());
 }
 
 Value* TileEmitter::operand(Op* member, unsigned position) {

@@ -44,6 +44,8 @@ class TileEmitter {
  private:
   Value* elementwise(Op* member, std::vector<Dim> shape);
   Value* clamped(Value* tile, DType dtype);
+  template <typename Number>
+  Value* bounded(Value* tile, ElementwiseKind kind, Number bound);
   Value* source(Op* op, const AxisMap& map, const std::vector<Dim>& shape);
   Value* coordinate(Op* iota, const AxisMap& map);
   Value* load(const BufferAccess& access);
