@@ -2,6 +2,7 @@
 
 #include "frontend/kernel_check.h"
 #include "frontend/entry_builder.h"
+#include "frontend/names_check.h"
 #include "frontend/uncalled_check.h"
 
 namespace tessera::frontend {
@@ -70,5 +71,7 @@ void FileCheck::finish() {
   state_->builder.finish_entries();
   state_->builder.build_initialisers();
 }
+
+void FileCheck::check_names() { frontend::check_names(state_->session, *state_->file); }
 
 }  // namespace tessera::frontend

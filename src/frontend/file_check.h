@@ -34,6 +34,8 @@ class FileCheck {
   bool is_spent() const;
   /// Initial values of params, and entries that leave something open.
   void finish();
+  /// Warns of names without use (names_check.h), of a file without errors.
+  void check_names();
 
  private:
   struct State;

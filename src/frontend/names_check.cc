@@ -1,11 +1,14 @@
 #include "frontend/names_check.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "frontend/binding/names.h"
 #include "frontend/binding/words.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
+#include "frontend/values/modules.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -47,6 +50,45 @@ bool is_sketch(const ast::Def& def) {
   return found;
 }
 
+bool mentions(const ast::Node& node, std::string_view name) {
+  NameSet found;
+  append_names(&node, found);
+  return found.contains(name);
+}
+
+/// The name that a statement gives a value, and none besides; null where it does something else.
+const ast::Name* only_target(const ast::Stmt& stmt) {
+  const auto* assign = ast::as<ast::Assign>(&stmt);
+  return assign && assign->value && assign->targets.size() == 1 ? ast::as<ast::Name>(assign->targets[0]) : nullptr;
+}
+
+/// Whether another value replaces that of the i-th statement before anything reads it.
+bool is_replaced(ast::StmtList body, size_t i, std::string_view name) {
+  for (const ast::Stmt* stmt : body.subspan(i + 1)) {
+    const ast::Name* target = only_target(*stmt);
+    bool replaces = target && target->text == name;
+    const ast::Node* read = stmt;
+    if (replaces) read = ast::cast<ast::Assign>(*stmt).value;
+    if (mentions(*read, name)) return false;
+    if (replaces) return true;
+  }
+  return false;
+}
+
+/// The blocks that a node itself has.
+std::vector<ast::StmtList> blocks_of(const ast::Node& node) {
+  if (const auto* def = ast::as<ast::Def>(&node)) return {def->body};
+  if (const auto* loop = ast::as<ast::For>(&node)) return {loop->body};
+  if (const auto* loop = ast::as<ast::While>(&node)) return {loop->body};
+  if (const auto* with = ast::as<ast::With>(&node)) return {with->body};
+  if (const auto* on = ast::as<ast::On>(&node)) return {on->body};
+  const auto* branch = ast::as<ast::If>(&node);
+  if (!branch) return {};
+  std::vector<ast::StmtList> blocks = {branch->else_body};
+  for (const ast::IfArm& arm : branch->arms) blocks.push_back(arm.body);
+  return blocks;
+}
+
 /// Whether a value is given a name for what else its call does: `t = tile.context(m=M)` declares axes.
 bool declares(const ast::Expr& value) {
   const auto* call = ast::as<ast::Call>(&value);
@@ -58,29 +100,55 @@ class NamesCheck {
  public:
   NamesCheck(Session& session, const SourceModule& file)
       : session_(session),
-        file_(file),
-        names_(names::bind_names(session.sources(), file.file, file.unit.declarations)) {}
+        file_(file) {
+    bind();
+  }
 
   void run() {
     for (const ast::Declaration& declaration : file_.unit.declarations) look(*declaration.stmt);
-    for (const names::Declared& declared : names_.declared) signature(declared);
-    for (const ast::Stmt* stmt : names_.unreachable) session_.report(diag::unreachable, stmt->loc).help("leave it out");
+    for (const auto& [file, bound] : names_) {
+      for (const names::Declared& declared : bound.declared) signature(declared);
+      for (const ast::Stmt* stmt : bound.unreachable) unreachable(*stmt, "'return' ends the function before it");
+    }
+    for (const auto& [file, bound] : names_) {
+      for (const names::Declared& declared : bound.declared) declaration(declared);
+    }
     for (const ast::Identifier& macro : file_.unit.names.unused_macros) unused_macro(macro);
   }
 
  private:
+  /// The names of the text of the file, or of its pieces where a tool has it in pieces; not of files that it includes.
+  void bind() {
+    std::span<const ast::Declaration> rest = file_.unit.declarations;
+    if (!session_.options().files) {
+      names_.emplace(file_.file, names::bind_names(session_.sources(), file_.file, rest));
+      return;
+    }
+    while (!rest.empty()) {
+      FileId piece = rest.front().stmt->loc.file;
+      auto end = std::ranges::find_if(rest, [&](const auto& each) { return each.stmt->loc.file != piece; });
+      auto own = rest.first(size_t(end - rest.begin()));
+      names_.emplace(piece, names::bind_names(session_.sources(), piece, own));
+      rest = rest.subspan(own.size());
+    }
+  }
+  bool is_own(Loc loc) const { return names_.contains(loc.file); }
+
   /// Whether a name may be without use: the lines that are left out in this compilation may have one.
   bool may_be_unused(std::string_view name) const {
     return name.starts_with('_') || file_.unit.names.skipped.contains(name);
   }
   /// The local that a name declares there; null where another place has declared it, or it is no name of the file.
   const names::Local* declared_at(Loc loc) const {
-    if (loc.file != file_.file) return nullptr;
-    TextRange place = place_in(session_.sources(), loc);
-    const names::Occurrence* found = names_.beginning_at(place.begin);
-    if (!found || found->local < 0) return nullptr;
-    const names::Local& local = names_.locals[size_t(found->local)];
-    return local.range == place ? &local : nullptr;
+    const names::Local* local = local_at(loc);
+    return local && local->range == place_in(session_.sources(), loc) ? local : nullptr;
+  }
+  /// The local that a name stands for.
+  const names::Local* local_at(Loc loc) const {
+    auto bound = names_.find(loc.file);
+    if (bound == names_.end()) return nullptr;
+    const names::Occurrence* found = bound->second.beginning_at(place_in(session_.sources(), loc).begin);
+    return found && found->local >= 0 ? &bound->second.locals[size_t(found->local)] : nullptr;
   }
 
   void look(const ast::Stmt& stmt) {
@@ -90,25 +158,56 @@ class NamesCheck {
     if (def && is_sketch(*def)) return;
     ast::walk(stmt, [&](const ast::Node& node) {
       const auto* assign = ast::as<ast::Assign>(&node);
+      for (ast::StmtList block : blocks_of(node)) overwritten(block);
+      conditions(node);
       if (!assign || !assign->value || declares(*assign->value)) return;
-      for (const ast::Expr* target : assign->targets) variable(*target);
+      for (const ast::Expr* target : assign->targets) variable(*target, def);
     });
   }
 
-  void variable(const ast::Expr& target) {
+  void variable(const ast::Expr& target, const ast::Def* def) {
     const auto* name = ast::as<ast::Name>(&target);
     const names::Local* local = name ? declared_at(name->loc) : nullptr;
-    bool is_unused = local && local->kind == names::SymbolKind::Variable && !local->is_read;
-    if (!is_unused || may_be_unused(name->text)) return;
+    if (!local || local->kind != names::SymbolKind::Variable || may_be_unused(name->text)) return;
+    if (def && !session_.free_names(*def).contains(name->text)) hidden_param("variable", *def, {name->text, name->loc});
+    if (local->is_read) return;
     session_.report(diag::unused_variable, name->loc, name->text)
         .help(fmt::format("use it, leave the statement out, or name it '_{}'", name->text));
   }
 
+  /// Values that others of the same block replace.
+  void overwritten(ast::StmtList body) {
+    for (size_t i = 0; i < body.size(); ++i) {
+      const ast::Name* name = only_target(*body[i]);
+      const names::Local* local = name ? local_at(name->loc) : nullptr;
+      if (!local || !local->is_read || may_be_unused(name->text) || !is_replaced(body, i, name->text)) continue;
+      session_.report(diag::overwritten_value, name->loc, name->text).help("leave the statement out, or use the value");
+    }
+  }
+
+  /// Blocks behind a condition that is written as False.
+  void conditions(const ast::Node& node) {
+    auto look = [&](const ast::Expr* condition, ast::StmtList body) {
+      const auto* truth = ast::as<ast::Bool>(condition);
+      bool is_written = truth && !truth->value && source_text(session_.sources(), truth->loc) == "False";
+      if (is_written && !body.empty()) unreachable(*body[0], "its condition is False");
+    };
+    if (const auto* loop = ast::as<ast::While>(&node)) look(loop->condition, loop->body);
+    if (const auto* branch = ast::as<ast::If>(&node)) {
+      for (const ast::IfArm& arm : branch->arms) look(arm.condition, arm.body);
+    }
+  }
+  void unreachable(const ast::Stmt& stmt, std::string_view reason) {
+    session_.report(diag::unreachable, stmt.loc, reason).help("leave it out");
+  }
+
   /// A file without code of its own is there for others, which may import from it what it imports.
   bool has_code() const {
-    return std::ranges::any_of(names_.declared, [](const names::Declared& each) {
+    auto is_code = [](const names::Declared& each) {
       return each.kind == names::SymbolKind::Entry || each.kind == names::SymbolKind::Kernel;
-    });
+    };
+    auto has = [&](const auto& each) { return std::ranges::any_of(each.second.declared, is_code); };
+    return std::ranges::any_of(names_, has);
   }
   void imports(const ast::Import& stmt) {
     for (const ast::ImportItem& item : stmt.items) {
@@ -122,28 +221,82 @@ class NamesCheck {
   }
   /// Files may be imported for their params, which the program then has.
   void import(const ast::Identifier& name, std::span<const ast::Identifier> path) {
-    auto uses = [&](const ast::Declaration& declaration) {
-      return session_.free_names(*declaration.stmt).contains(name.text);
-    };
     bool is_library = !path.empty() && path.front().text == "tessera";
-    bool is_used = std::ranges::any_of(file_.unit.declarations, uses);
-    if (is_used || !has_code() || (!is_library && has_params_elsewhere()) || may_be_unused(name.text)) return;
+    bool may_be_for_params = !is_library && has_params_elsewhere();
+    if (may_be_unused(name.text) || is_used(name.text) || !has_code() || may_be_for_params) return;
     session_.report(diag::unused_import, name.loc, name.text).help("leave it out");
   }
   bool has_params_elsewhere() const {
-    return std::ranges::any_of(session_.params(), [&](const auto& each) { return each.loc.file != file_.file; });
+    return std::ranges::any_of(session_.params(), [&](const auto& each) { return !is_own(each.loc); });
+  }
+  /// Whether a declaration uses a name of the file.
+  bool is_used(std::string_view name) {
+    if (used_.empty()) {
+      for (const ast::Declaration& declaration : file_.unit.declarations) {
+        const names::FreeNames& free = session_.free_names(*declaration.stmt);
+        for (const auto* list : {&free.names, &free.types, &free.sizes}) used_.insert(list->begin(), list->end());
+      }
+    }
+    return used_.contains(name);
+  }
+
+  void declaration(const names::Declared& declared) {
+    if (declared.kind == names::SymbolKind::Param) return unused(declared, "param");
+    if (declared.kind == names::SymbolKind::Dim) return unused(declared, "dim");
+    if (declared.kind != names::SymbolKind::Constant) return;
+    const ModuleInstance* instance = instance_of(declared.name);
+    if (!instance || !has_entries(*instance)) unused(declared, instance ? "module instance" : "constant");
+  }
+  /// A file without code of its own declares for others. Of what is hidden that is said.
+  void unused(const names::Declared& declared, std::string_view what) {
+    bool is_explained = may_be_unused(declared.name) || hidden_.contains(declared.name);
+    if (is_explained || is_used(declared.name) || !has_code()) return;
+    const Binding* binding = file_.scope->find_here(declared.name);
+    if (!binding || !is_own(binding->loc)) return;
+    session_.report(diag::unused_declaration, binding->loc, what, declared.name)
+        .help(fmt::format("use it, leave it out, or name it '_{}'", declared.name));
+  }
+  const ModuleInstance* instance_of(std::string_view name) const {
+    const Binding* binding = file_.scope->find_here(name);
+    return binding ? binding->value.object_as<ModuleInstance>() : nullptr;
+  }
+  /// Whether methods of an instance are entries, which a bundle has.
+  bool has_entries(const ModuleInstance& instance) const {
+    return std::ranges::any_of(instance.module().stmt().body, [&](const ast::Stmt* stmt) {
+      const auto* def = ast::as<ast::Def>(stmt);
+      const Function* method = def ? session_.method(*def, *instance.scope()) : nullptr;
+      return method && method->kind == FunctionKind::Jit;
+    });
   }
 
   void signature(const names::Declared& declared) {
     const auto* def = ast::as<ast::Def>(declared.stmt);
+    if (!def) return;
+    repeated_clauses(*def);
     bool is_entry = declared.kind == names::SymbolKind::Entry;
-    if (!def || !(is_entry || declared.kind == names::SymbolKind::Kernel)) return;
-    if (is_entry) hidden_params(*def);
-    if (is_sketch(*def)) return;
-    for (const ast::Parameter& parameter : def->parameters) {
+    for (size_t i = 0; is_entry && i < def->parameters.size(); ++i) {
+      hidden_param("parameter", *def, def->parameters[i].name);
+    }
+    if ((is_entry || declared.kind == names::SymbolKind::Kernel) && !is_sketch(*def)) unused_parameters(*def);
+  }
+
+  void repeated_clauses(const ast::Def& def) {
+    std::map<std::string, Loc> known;
+    for (const ast::Expr* clause : def.where) {
+      std::string text = source_text(session_.sources(), clause->loc);
+      auto [first, is_new] = known.emplace(text, clause->loc);
+      if (is_new) continue;
+      session_.report(diag::repeated_clause, clause->loc, text, def.name.text)
+          .label(first->second, "it is here first")
+          .help("leave it out");
+    }
+  }
+
+  void unused_parameters(const ast::Def& def) {
+    for (const ast::Parameter& parameter : def.parameters) {
       const names::Local* local = declared_at(parameter.name.loc);
-      if (!local || local->is_read || may_be_unused(parameter.name.text) || gives_size(*def, parameter)) continue;
-      session_.report(diag::unused_parameter, parameter.name.loc, def->name.text, parameter.name.text)
+      if (!local || local->is_read || may_be_unused(parameter.name.text) || gives_size(def, parameter)) continue;
+      session_.report(diag::unused_parameter, parameter.name.loc, def.name.text, parameter.name.text)
           .help(fmt::format("use it, leave it out, or name it '_{}'", parameter.name.text));
     }
   }
@@ -172,17 +325,18 @@ class NamesCheck {
     return !binding || binding->value.is(DatumKind::Dim);
   }
 
-  void hidden_params(const ast::Def& def) {
-    for (const ast::Parameter& parameter : def.parameters) {
-      auto is_same = [&](const ParamDeclaration& each) {
-        return each.name == parameter.name.text && each.key == each.name && each.loc.file == file_.file;
-      };
-      auto param = std::ranges::find_if(session_.params(), is_same);
-      if (param == session_.params().end()) continue;
-      session_.report(diag::hidden_param, parameter.name.loc, parameter.name.text, def.name.text)
-          .label(param->loc, "the param is here")
-          .help("leave it out of the entry, which reads the param, or give it another name");
-    }
+  /// A parameter or a variable of a function, which the function then has instead of the param.
+  void hidden_param(std::string_view what, const ast::Def& def, const ast::Identifier& name) {
+    auto is_same = [&](const ParamDeclaration& each) {
+      return each.name == name.text && each.key == each.name && is_own(each.loc);
+    };
+    auto param = std::ranges::find_if(session_.params(), is_same);
+    if (param == session_.params().end()) return;
+    hidden_.insert(name.text);
+    session_.report(diag::hidden_param, name.loc, what, name.text, def.name.text)
+        .label(param->loc, "the param is here")
+        .help(what == "parameter" ? "leave it out of the entry, which reads the param, or give it another name"
+                                  : "give the variable another name");
   }
 
   void unused_macro(const ast::Identifier& macro) {
@@ -194,7 +348,9 @@ class NamesCheck {
 
   Session& session_;
   const SourceModule& file_;
-  names::FileNames names_;
+  std::map<FileId, names::FileNames> names_;  ///< by what has the text of the file: itself, or its pieces
+  NameSet hidden_;                            ///< params that others hide
+  NameSet used_;                              ///< names of the file that its declarations use
 };
 
 /// -D defines names for all files that are read.
@@ -218,7 +374,8 @@ void check_defines(Session& session) {
 void check_names(Session& session, const SourceModule& file) {
   size_t first = session.diagnostics().all().size();
   NamesCheck(session, file).run();
-  check_defines(session);
+  bool is_of_editor = session.options().files;  // whose definitions are for all the files that it has open
+  if (!is_of_editor) check_defines(session);
   session.diagnostics().sort_from(first);
 }
 

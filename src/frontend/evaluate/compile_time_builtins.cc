@@ -295,6 +295,8 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
     }
     case BuiltinId::IsTuple:
       return Datum::boolean(arguments[0].is_sequence());
+    case BuiltinId::IsNumber:
+      return Datum::boolean(arguments[0].is_number());
     case BuiltinId::Len: {
       const Datum& value = arguments[0];
       if (value.is_sequence()) return Datum::integer(int64_t(value.elements().size()));

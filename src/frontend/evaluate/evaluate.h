@@ -244,6 +244,8 @@ class Evaluator {
   void report_part(const ast::Expr& target, Scope& scope, bool exchanges = false);
   bool refuse_part(ast::ExprList targets, Scope& scope);
   /// Reports a comparison of values of kinds that are never equal, unless names may stand for values of several kinds.
+  bool is_never_none(const OperatorPlace::Operand& operand) const;
+  bool refuse_truth_in_chain(const ast::Compare& node) const;
   bool refuse_never_equal(const Datum& a, const Datum& b, const OperatorPlace& at);
   bool report_no_tensor(const Datum& object, const ast::Identifier& name) const;
   bool refuse_growth(const ast::AugAssign& stmt, const Datum& before, const Datum& after) const;

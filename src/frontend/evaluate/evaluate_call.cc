@@ -75,6 +75,7 @@ class ArgumentMatcher {
     } else if (!definition_.known() && !slots_.empty() && slots_[0].name == "shape") {
       builder.help(fmt::format("a shape is one argument, a tuple: {}((B, D), f32)", callee_));
     } else {
+      if (definition_.known()) note_keywords(builder);
       note_definition(builder);
     }
     return false;
@@ -107,6 +108,15 @@ class ArgumentMatcher {
     if (!is_near && !names.empty()) builder.help(fmt::format("its parameters are {}", fmt::join(names, ", ")));
     note_definition(builder, false);
     return false;
+  }
+
+  /// The parameters that are given by name alone, where a call gives too much by position.
+  void note_keywords(DiagnosticEngine::Builder& builder) const {
+    std::vector<std::string> names;
+    for (const Slot& slot : slots_) {
+      if (slot.keyword_only) names.push_back(fmt::format("{}=…", slot.name));
+    }
+    if (!names.empty()) builder.help(fmt::format("others are given by name: {}", fmt::join(names, ", ")));
   }
 
   void note_definition(DiagnosticEngine::Builder builder, bool shows_parameters = true) {
@@ -538,7 +548,10 @@ CallFrame Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   refused.result = Datum::poison();
   if (!may_call(function, loc)) return refused;
   if (!function.unsupported.empty()) {
-    unsupported(function.loc, fmt::format("decorator '@{}'", function.unsupported));
+    auto builder =
+        report(diag::unsupported_construct, function.loc, fmt::format("decorator '@{}'", function.unsupported));
+    std::string_view help = help_for_decorator(function.unsupported);
+    if (!help.empty()) builder.help(std::string(help));
     return refused;
   }
   if (function.def && function.def->is_declaration()) {

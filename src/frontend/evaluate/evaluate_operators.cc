@@ -7,6 +7,7 @@
 
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/fixes/foreign.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/values/dtype_values.h"
 #include "support/diagnostic_rows.h"
 
@@ -329,7 +330,23 @@ bool is_number_text(std::string_view text) {
 
 }  // namespace
 
+/// An operand that is never None: an expression, or a parameter whose type is written.
+bool Evaluator::is_never_none(const OperatorPlace::Operand& operand) const {
+  const auto* name = ast::as<ast::Name>(operand.expr);
+  if (!name) return operand.expr != nullptr;
+  const Function* function = frames_.empty() ? nullptr : frames_.back().function;
+  return function && std::ranges::any_of(function->parameters(), [&](const ast::Parameter& each) {
+           return each.name.text == name->text && each.annotation;
+         });
+}
+
 bool Evaluator::refuse_never_equal(const Datum& a, const Datum& b, const OperatorPlace& at) {
+  bool has_none = (a.is_none() && b.is_ir()) || (a.is_ir() && b.is_none());
+  if (has_none && is_never_none(a.is_none() ? at.right : at.left)) {
+    report(diag::never_equal, at.loc, describe(a), describe(b))
+        .help("leave the comparison out: this is a tensor in each call");
+    return true;
+  }
   Sort first = sort_of(a), second = sort_of(b);
   if (first == second || first == Sort::Other || second == Sort::Other) return false;
   const Datum& text = first == Sort::Text ? a : b;
@@ -453,7 +470,19 @@ Datum Evaluator::evaluate_logical(const ast::Logical& node, Scope& scope) {
   return dynamic ? *dynamic : Datum::boolean(is_and);
 }
 
+/// `a < b == True` stands for `a < b and b == True`, which nobody means.
+bool Evaluator::refuse_truth_in_chain(const ast::Compare& node) const {
+  if (node.ops.size() < 2) return false;
+  auto truth = std::ranges::find(node.operands, ast::NodeKind::Bool, [](const ast::Expr* each) { return each->kind; });
+  if (truth == node.operands.end()) return false;
+  std::string written = source_text(session_.sources(), (*truth)->loc);
+  report(diag::wrong_kind, (*truth)->loc, "an operand of a chain of comparisons", "a bool", "a number or a tensor")
+      .help(fmt::format("a < b == {0} stands for a < b and b == {0}: a comparison needs no '== {0}'", written));
+  return true;
+}
+
 Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
+  if (refuse_truth_in_chain(node)) return Datum::poison();
   std::optional<Datum> dynamic;
   Datum left = evaluate(*node.operands[0], scope);
   for (size_t i = 0; i < node.ops.size(); ++i) {

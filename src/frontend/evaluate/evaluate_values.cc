@@ -241,7 +241,9 @@ std::optional<DType> Evaluator::expect_dtype(const Datum& datum, Loc loc, std::s
   auto builder = report(diag::wrong_kind, loc, what, describe(datum), "a dtype");
   if (help_dtype(session_, builder, datum, loc)) return std::nullopt;
   bool is_size = datum.is(DatumKind::Dim) || datum.is(DatumKind::Int);
-  if (is_size) builder.help("the sizes of a shape stand in brackets of their own: zeros((B, D), f32)");
+  bool is_arange = what.find("'arange'") != what.npos;
+  if (is_size && is_arange) builder.help("it counts from 0, and the dtype follows: start + arange(stop - start, i32)");
+  if (is_size && !is_arange) builder.help("the sizes of a shape stand in brackets of their own: zeros((B, D), f32)");
   if (!datum.is(DatumKind::Function) || !datum.as_function().loc.known()) return std::nullopt;
   const Function& function = datum.as_function();
   bool hides = parse_dtype(function.name).has_value();

@@ -410,15 +410,18 @@ std::string_view help_for_clause(std::string_view clause, std::string_view calle
       "results]; functions whose names end in _nchw take [B, C, H, W] and [results, C, height, width]";
   constexpr std::string_view of_windows =
       "channels are the last axis of an image, [B, H, W, C]; functions whose names end in _nchw take [B, C, H, W]";
+  constexpr std::string_view of_nchw =
+      "functions whose names end in _nchw take images [B, C, H, W], and weights [results, C, height, width]; without "
+      "it, channels are the last axis";
   bool has_channels_last = !callee.ends_with("_nchw");
-  if (has_channels_last && clause == "D * groups == C") return of_images;
-  if (has_channels_last && clause.starts_with("fits(")) return of_windows;
+  if (has_channels_last && clause.starts_with("are_channels(")) return of_images;
+  if (clause.starts_with("fits(")) return has_channels_last ? of_windows : of_nchw;
   constexpr Row rows[] = {
       {"is_tuple(sizes)", "the parts have the extents of a tuple: split(x, (2, 4), axis=1); chunk(x, 3, axis=1) gives "
                           "3 equal ones"},
       {"total(sizes) == x.shape[axis]", "the sizes add up to the extent of the axis"},
-      {"x.shape[axis] % groups == 0", "the groups are parts of the channels, which lie along the last axis unless an "
-                                      "argument says else: axis=1"},
+      {"divides(groups, x.shape[axis])", "the groups are parts of the channels, which lie along the last axis unless "
+                                         "an argument says else: axis=1"},
       {"are_widths(widths, len(x.shape))", "each axis has a pair of widths: pad(x, ((0, 0), (1, 2)))"}};
   return find(rows, clause);
 }
@@ -511,6 +514,7 @@ std::string_view help_for_decorator(std::string_view dotted) {
       "values that belong together are constants, const WIDTH = 64, or the parameters of a module: "
       "module Model(width: dim)";
   constexpr Row rows[] = {
+      {"fast", "leave it out: rules are relaxed for a file as a whole, by an option: tesserac --fast=nondet"},
       {"jit", entry}, {"njit", entry}, {"filter_jit", entry}, {"script", entry}, {"compile", entry},
       {"function", entry}, {"partial", entry}, {"lru_cache", left_out}, {"cache", left_out}, {"no_grad", left_out},
       {"inference_mode", left_out}, {"wraps", left_out}, {"override", left_out}, {"contextmanager", left_out},

@@ -26,7 +26,7 @@ class RuntimeRange : public Object {
 class LocalName : public Object {
  public:
   std::string describe() const override {
-    return "a name that has a value only inside a run-time loop or branch";
+    return "a name that only a run-time loop or branch gives a value, and nothing before it";
   }
 };
 

@@ -24,6 +24,7 @@ struct ClientAbilities {
   bool document_changes = false;   ///< of edits of a workspace
   bool code_action_literals = false;
   bool related_information = false;
+  bool unnecessary_tag = false;  ///< of diagnostics
   bool refresh_inlay_hints = false;
   bool line_folding_only = false;
   bool watched_files = false;

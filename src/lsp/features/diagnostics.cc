@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+
+#include "support/diagnostic_rows.h"
 
 namespace tessera::lsp {
 
@@ -30,6 +33,14 @@ Range visible(const FileModel& file, Range range) {
   if (!at_end) return {range.begin, range.begin + 1};
   bool has_before = range.begin > 0 && text[range.begin - 1] != '\n';
   return has_before ? Range{range.begin - 1, range.begin} : range;
+}
+
+/// Whether a diagnostic is of text that could be left out, which editors fade.
+bool is_unnecessary(DiagId id) {
+  constexpr DiagId ids[] = {diag::unused_variable.id,    diag::unused_parameter.id,  diag::unused_import.id,
+                              diag::unused_declaration.id, diag::overwritten_value.id, diag::repeated_clause.id,
+                              diag::unreachable.id,        diag::unused_macro.id};
+  return std::ranges::find(ids, id) != std::end(ids);
 }
 
 }  // namespace
@@ -61,6 +72,7 @@ Json diagnostic_json(Context& context, const FileModel& file, const PlacedDiagno
                {"source", "tessera"},
                {"message", std::move(message)}};
   if (!related.empty()) made["relatedInformation"] = std::move(related);
+  if (is_unnecessary(diagnostic.id) && context.client.unnecessary_tag) made["tags"] = {number::Tag::unnecessary};
   return made;
 }
 

@@ -39,6 +39,11 @@ struct Severity {
   static constexpr int information = 3;
 };
 
+/// DiagnosticTag.
+struct Tag {
+  static constexpr int unnecessary = 1;
+};
+
 /// DocumentHighlightKind.
 struct Highlight {
   static constexpr int read = 2;

@@ -24,6 +24,8 @@ ClientAbilities read_abilities(const Json& params) {
   made.label_offsets = is_set(parameters, "labelOffsetSupport");
   made.code_action_literals = at_path(text, "codeAction.codeActionLiteralSupport").is_object();
   made.related_information = is_set(member(text, "publishDiagnostics"), "relatedInformation");
+  const Json& tags = at_path(text, "publishDiagnostics.tagSupport.valueSet");
+  made.unnecessary_tag = tags.is_array() && std::ranges::find(tags, Json(number::Tag::unnecessary)) != tags.end();
   made.line_folding_only = is_set(member(text, "foldingRange"), "lineFoldingOnly");
   made.document_changes = is_set(member(workspace, "workspaceEdit"), "documentChanges");
   made.refresh_inlay_hints = is_set(member(workspace, "inlayHint"), "refreshSupport");

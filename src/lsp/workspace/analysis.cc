@@ -283,6 +283,7 @@ class PieceAnalysis {
     return {all.begin() + ptrdiff_t(std::min(first, all.size())), all.end()};
   }
   void check_the_rest(const std::function<bool()>& is_cancelled);
+  void check_names();
   void keep_reusable();
   void drop_consequences(std::vector<Diagnostic>& list) const;
   void collect(AnalysisResult& result);
@@ -370,6 +371,21 @@ void PieceAnalysis::check_the_rest(const std::function<bool()>& is_cancelled) {
     for (const ast::Stmt* stmt : module ? module->body : ast::StmtList()) note(*stmt);
     if (rest != 0) checked_.push_back(look_at(i, check, rest));
   }
+}
+
+/// Of a file without errors, as the compiler does. Lines that a condition leaves out may use a name: their words are
+/// not in the pieces.
+void PieceAnalysis::check_names() {
+  auto has_error = [](const std::vector<Diagnostic>& list) {
+    return std::ranges::any_of(list, [](const Diagnostic& each) { return each.severity == Severity::Error; });
+  };
+  bool has_errors = has_error(diagnostics_.all());
+  for (const std::shared_ptr<Piece>& piece : file_.pieces()) has_errors |= has_error(piece->diagnostics);
+  for (const Checked& checked : checked_) has_errors |= has_error(checked.result->diagnostics);
+  if (has_errors || file_.has_directives()) return;
+  size_t before = diagnostics_.all().size();
+  check_->check_names();
+  for (Diagnostic& diagnostic : reported_since(before)) finished_.push_back(std::move(diagnostic));
 }
 
 /// An error in a declaration that several use is reported for the first of them alone. The results
@@ -462,6 +478,7 @@ bool PieceAnalysis::run(const std::function<bool()>& is_cancelled, AnalysisResul
   result.finished = !is_cancelled();
   if (!result.finished) return true;
   keep_reusable();
+  check_names();
   collect(result);
   return true;
 }

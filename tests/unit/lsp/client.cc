@@ -14,6 +14,7 @@ Json full_capabilities(const std::string& encoding) {
   text["completion"]["completionItem"] = {{"documentationFormat", {"markdown"}}, {"snippetSupport", true}};
   text["documentSymbol"]["hierarchicalDocumentSymbolSupport"] = true;
   text["publishDiagnostics"]["relatedInformation"] = true;
+  text["publishDiagnostics"]["tagSupport"]["valueSet"] = {1, 2};
   text["codeAction"]["codeActionLiteralSupport"]["codeActionKind"]["valueSet"] = {"quickfix"};
   text["signatureHelp"]["signatureInformation"]["parameterInformation"]["labelOffsetSupport"] = true;
   made["workspace"]["workspaceEdit"]["documentChanges"] = true;

@@ -89,7 +89,7 @@ void check_clean(const Files& files) {
   open_all(client, files);
   for (const auto& [name, text] : files) {
     INFO(name << '\n' << text << '\n' << client.diagnostics(uri_of(name)).dump(1));
-    CHECK(client.diagnostics(uri_of(name)) == Json::array());
+    for (const Json& each : client.diagnostics(uri_of(name))) CHECK(each["severity"] != 1);  // no error
   }
 }
 

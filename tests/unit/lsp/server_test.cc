@@ -90,6 +90,33 @@ TEST_CASE("errors of shapes come with the places that they come from") {
   CHECK(client.diagnostics(uri)[0]["severity"] == 1);
 }
 
+TEST_CASE("names without use are shown as text that could be left out, once nothing is wrong") {
+  const std::string text =
+      "from tessera.nn import gelu\nconst WIDTH = 8\n\n@jit\ndef f(x: Tensor[B, 8, f32]):\n    y = x * 2.0\n"
+      "    z = x + 1.0\n    z = x + 2.0\n    return z\n";
+  Client client;
+  client.open(uri, text);
+  client.wait_until_idle();
+  Json shown = client.diagnostics(uri);
+  CHECK(client.tags(uri) == std::vector<std::string>{"unused-import", "unused-declaration", "unused-variable",
+                                                     "overwritten-value"});
+  for (const Json& each : shown) CHECK(each["tags"] == Json{1});
+  CHECK(client.in_range(uri, shown[2]["range"]) == "y");
+  client.replace(uri, "    z = x + 1.0\n", "");
+  client.replace(uri, "return z", "return gelu(z + y) * WIDTH");
+  client.wait_until_idle();
+  CHECK(client.diagnostics(uri) == Json::array());
+  client.replace(uri, "WIDTH\n", "WIDHT\n");  // what is wrong may be what has no use
+  client.wait_until_idle();
+  CHECK(client.tags(uri) == std::vector<std::string>{"unknown-name"});
+
+  Client plain("utf-8", {{"textDocument", {{"publishDiagnostics", {{"tagSupport", nullptr}}}}}});
+  plain.open(uri, text);
+  plain.wait_until_idle();
+  REQUIRE(plain.diagnostics(uri).size() == 4);
+  CHECK_FALSE(plain.diagnostics(uri)[0].contains("tags"));
+}
+
 TEST_CASE("a file that another one imports is read as it is typed") {
   Client client;
   std::string other = "file:///work-space/sizes.tsr";

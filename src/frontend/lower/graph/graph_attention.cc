@@ -25,6 +25,11 @@ std::optional<GraphBuilder::AttentionTensors> GraphBuilder::attention_tensors(
     const BoundArguments& arguments) {
   AttentionTensors tensors;
   IrValue* const all[] = {&tensors.q, &tensors.k, &tensors.v};
+  if (arguments[V].is_none()) {  // which a cache has, and a tensor has not
+    report(diag::missing_argument, arguments.call, "v", "flash_attention")
+        .help("it is called as flash_attention(q, k, v), or flash_attention(q, cache)");
+    return std::nullopt;
+  }
   for (size_t i = Q; i <= V; ++i) {
     auto tensor = expect_float(arguments[i], arguments.locs[i], "flash_attention");
     if (!tensor) return std::nullopt;
@@ -99,7 +104,13 @@ bool GraphBuilder::attention_numbers(const BoundArguments& arguments, graph::Att
 /// The bias for each weight; null when an error was reported.
 Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
                                     const BoundArguments& arguments) {
-  auto bias = expect_float(arguments[Bias], arguments.locs[Bias], "flash_attention");
+  const Datum& given = arguments[Bias];
+  if (given.is_ir() && given.as_ir().value->type()->dtype == DType::Bool) {
+    report(diag::wrong_dtype, arguments.locs[Bias], "bias", "bool")
+        .help("a bias is added to the scores: where(mask, 0.0, -INF) leaves out what the mask does not have");
+    return nullptr;
+  }
+  auto bias = expect_float(given, arguments.locs[Bias], "flash_attention");
   if (!bias) return nullptr;
   const std::vector<Dim>& q = tensors.q.value->type()->dims;
   std::vector<Dim> weights = {q[0], q[1], q[2], tensors.k.value->type()->dims[2]};
@@ -117,6 +128,17 @@ Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
   return graph::broadcast_to(builder_, bias->value, std::move(weights));
 }
 
+/// A function of the scores is called with each of these.
+bool GraphBuilder::check_parameters(const Function& function, bool is_of_scores, Loc loc) {
+  size_t needed = is_of_scores ? 5 : 4, count = function.parameters().size();
+  if (count == needed) return true;
+  report(diag::wrong_kind, loc, is_of_scores ? "'score_mod'" : "'mask_mod'",
+         fmt::format("a function of {} parameter{}", count, count == 1 ? "" : "s"), fmt::format("one of {}", needed))
+      .help(is_of_scores ? "it takes the score, and its batch, head, row and column: lambda s, b, h, i, j: s"
+                         : "it takes the batch, head, row and column of a score: lambda b, h, i, j: j <= i");
+  return false;
+}
+
 /// The compile-time arguments of a kernel of the library; false when an error was reported.
 bool GraphBuilder::attention_constants(const graph::Attention& options, const BoundArguments& arguments,
                                        std::vector<NamedAttr>& constants) {
@@ -126,6 +148,7 @@ bool GraphBuilder::attention_constants(const graph::Attention& options, const Bo
       report(diag::wrong_kind, arguments.locs[at], fmt::format("'{}'", name), describe(arguments[at]), "a function");
       return false;
     }
+    if (!check_parameters(arguments[at].as_function(), at == ScoreMod, arguments.locs[at])) return false;
     if (const Binding* tensor = captured_tensor(arguments[at].as_function())) {
       report(diag::unsupported_construct, arguments.locs[at], fmt::format("a '{}' that reads a tensor", name))
           .label(tensor->loc, "the tensor")

@@ -180,6 +180,7 @@ class GraphBuilder final : public Lowering {
   Value* attention_bias(const AttentionTensors& tensors, const BoundArguments& arguments);
   Datum flash_attention(const BoundArguments& arguments);
   /// The kernel call that attention with functions of the scores is.
+  bool check_parameters(const Function& function, bool is_of_scores, Loc loc);
   bool attention_constants(const graph::Attention& options, const BoundArguments& arguments,
                            std::vector<NamedAttr>& constants);
   Datum attention_kernel(const AttentionTensors& tensors, const graph::Attention& options,
@@ -321,6 +322,7 @@ class GraphBuilder final : public Lowering {
   Datum state_member(const Datum& state, const ast::Identifier& name);
   Datum call_method(const StateMethod& method, std::vector<CallArgument> arguments, Loc loc);
   Datum append(const Datum& cache, const std::vector<CallArgument>& arguments, Loc loc);
+  bool check_kept(const StateValue& cache, const CallArgument& kept);
   Datum prune(const Datum& cache, const std::vector<CallArgument>& arguments, Loc loc);
   Datum replace(const Datum& state, const std::vector<CallArgument>& arguments, Loc loc);
   Datum updated(const Datum& state, StateValue::Fields fields, Loc loc);

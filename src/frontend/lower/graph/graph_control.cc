@@ -479,6 +479,7 @@ bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
       std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
       std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
       auto builder = report(diag::branch_types, loc, branches.names[i], left, right);
+      builder.help("which branch runs is known at run time alone: both give one shape and one dtype");
       if (a.is_ir() && made_at(a.as_ir()).known()) builder.label(made_at(a.as_ir()), left);
       if (b.is_ir() && made_at(b.as_ir()).known()) builder.label(made_at(b.as_ir()), right);
       return false;

@@ -138,6 +138,17 @@ Datum GraphBuilder::cast(const BoundArguments& arguments) {
   return handle(round_to(x->value, type, arguments.call), type, arguments.call);
 }
 
+namespace {
+
+/// How a function without operands is called.
+std::string example_of(std::string_view function) {
+  if (function == "full") return "for example full((4, 6), 1.5, f32)";
+  bool is_random = function == "normal" || function == "uniform";
+  return fmt::format("for example {}({})", function, is_random ? "shape=(4, 6), dtype=f32" : "(4, 6), f32");
+}
+
+}  // namespace
+
 /// The shape and dtype that a function without operands gives: as written, else those of the param
 /// whose initialiser is built.
 std::optional<GraphBuilder::Target> GraphBuilder::target(const BoundArguments& arguments,
@@ -148,7 +159,7 @@ std::optional<GraphBuilder::Target> GraphBuilder::target(const BoundArguments& a
   if (arguments[shape].is_none() && param) {
     made.dims = param->dims;
   } else if (arguments[shape].is_none()) {
-    report(diag::missing_argument, arguments.call, "shape", function);
+    report(diag::missing_argument, arguments.call, "shape", function).help(example_of(function));
     return std::nullopt;
   } else {
     auto given = evaluator_.expect_shape(arguments[shape], arguments.locs[shape], "the shape");
@@ -161,7 +172,7 @@ std::optional<GraphBuilder::Target> GraphBuilder::target(const BoundArguments& a
   if (arguments[dtype].is_none() && param) {
     made.dtype = param->storage;
   } else if (arguments[dtype].is_none()) {
-    report(diag::missing_argument, arguments.call, "dtype", function);
+    report(diag::missing_argument, arguments.call, "dtype", function).help(example_of(function));
     return std::nullopt;
   } else {
     auto given = evaluator_.expect_dtype(arguments[dtype], arguments.locs[dtype], "the dtype");

@@ -225,8 +225,8 @@ void GraphBuilder::help_axis(DiagnosticEngine::Builder& builder, std::span<const
 Datum GraphBuilder::concat(const BoundArguments& arguments) {
   const Datum& list = arguments[0];
   if (!list.is_sequence() || list.elements().empty()) {
-    report(diag::wrong_kind, arguments.locs[0], "the argument 'parts' of 'concat'", describe(list),
-           "a list of tensors");
+    report(diag::wrong_kind, arguments.locs[0], "the argument 'parts' of 'concat'",
+           list.is_sequence() ? "empty" : describe(list), "a list of tensors");
     return Datum::poison();
   }
   std::vector<IrValue> parts;

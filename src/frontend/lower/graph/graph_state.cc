@@ -320,12 +320,25 @@ Datum GraphBuilder::append(const Datum& datum, const std::vector<CallArgument>& 
   return updated(datum, std::move(fields), loc);
 }
 
+/// A number of positions in the source that a cache cannot keep.
+bool GraphBuilder::check_kept(const StateValue& cache, const CallArgument& kept) {
+  if (!kept.value.is(DatumKind::Int)) return true;
+  int64_t count = kept.value.as_int();
+  Dim capacity = cache.field("K")->value->type()->dims[position_axis];
+  if (count >= 0 && (!capacity->constant() || count <= *capacity->constant())) return true;
+  std::string most = fmt::format("a number of positions up to {}, the capacity of '{}',", capacity->text, cache.name());
+  report(diag::wrong_kind, kept.loc, "the argument of 'prune'", fmt::format("{}", count),
+         count < 0 ? "a number of positions from 0 up" : most);
+  return false;
+}
+
 /// The first `n` positions alone.
 Datum GraphBuilder::prune(const Datum& datum, const std::vector<CallArgument>& arguments, Loc loc) {
   const auto& cache = *datum.object_as<StateValue>();
   if (cache.policies().rolling_window) {
     return evaluator_.unsupported(loc, "'prune' of a cache with @rolling_window, whose first positions may be gone,");
   }
+  if (!check_kept(cache, arguments[0])) return Datum::poison();
   builder_.set_loc(loc);
   Value* kept = operand(arguments[0].value, DType::I64, {}, arguments[0].loc);
   if (!kept) return Datum::poison();

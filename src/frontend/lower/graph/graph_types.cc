@@ -146,11 +146,13 @@ Datum GraphBuilder::conform(const TypePattern& pattern, const Datum& value, Scop
   }
   if (pattern.elements.empty() && value.is_none()) return value;
   if (!value.is_sequence() || value.elements().size() != pattern.elements.size()) {
-    report(diag::wrong_kind, loc, what,
+    auto builder = report(diag::wrong_kind, loc, what,
            value.is_sequence() ? fmt::format("a tuple of {}", value.elements().size())
                                : describe(value),
            pattern.elements.empty() ? "nothing"
                                     : fmt::format("a tuple of {}", pattern.elements.size()));
+    bool is_one = value.is_ir() && pattern.elements.size() > 1;
+    if (is_one) builder.help("several results stand beside each other: return a, b");
     return Datum::poison();
   }
   std::vector<Datum> elements;

@@ -84,7 +84,8 @@ void KernelBuilder::run_arm(Arm& arm, const ast::If& stmt, size_t first, bool ho
   ops_.builder().set_end(arm.block);
   Flow flow = holds ? evaluator_.execute(stmt.arms[first].body, *arm.scope) : run_arms(stmt, first + 1, *arm.scope);
   if (flow == Flow::Return) {
-    evaluator_.unsupported(stmt.arms[first].condition->loc, "a return in a run-time branch");
+    evaluator_.report(diag::unsupported_construct, stmt.arms[first].condition->loc, "a return in a run-time branch")
+        .help("give a name its value in both branches, and return that behind them");
   }
   arm.block = ops_.builder().block();
 }
