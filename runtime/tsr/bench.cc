@@ -1,5 +1,7 @@
 // tsr bench: entries timed on random tensors. Shapes come from --dims.
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
@@ -16,6 +18,7 @@
 #include "runtime/tsr/stopwatch.h"
 #include "runtime/tsr/tensor_files.h"
 #include "runtime/tsr/terminal.h"
+#include "support/diagnostic_rows.h"
 #include "support/render/units.h"
 #include "tools/command_line/sizes.h"
 #include "tools/report/report.h"
@@ -105,6 +108,8 @@ FloatBits float_bits(Dtype dtype) {
       return {0, 0};
   }
 }
+
+uint64_t bytes_of_memory() { return uint64_t(::sysconf(_SC_PHYS_PAGES)) * uint64_t(::sysconf(_SC_PAGE_SIZE)); }
 
 void fill_random(Dtype dtype, std::string& content, Random& random) {
   FloatBits bits = float_bits(dtype);
@@ -264,6 +269,11 @@ class Bench {
     auto count = format::element_count(shape);
     auto bytes = count ? format::bytes_of(dtype, *count) : std::nullopt;
     if (!bytes) return fail(cat(in_quotes(info.name), " has no size for these dims"));
+    if (uint64_t memory = bytes_of_memory(); uint64_t(*bytes) > memory) {
+      return fail(diag::memory_ran_out, cat(in_quotes(info.name), ", ", info.dtype, format::shape_text(shape), ", has ",
+                                            bytes_text(double(*bytes)), ", and this machine has ",
+                                            bytes_text(double(memory)), "; --dims gives its sizes"));
+    }
     std::string content(size_t(*bytes), '\0');
     auto named = std::find(names_.begin(), names_.end(), info.name);
     if (shape.empty() && named != names_.end()) {  // an integer input that is a dimension
@@ -446,11 +456,14 @@ void add_bench_command(CLI::App& command, int& exit_code) {
   command_line::take_count(*warmup->type_name("N")->capture_default_str(), 0, 1'000'000);
   CLI::Option* runs = command.add_option("--runs", options->runs, "timed calls; 0: as many as --seconds allow");
   command_line::take_count(*runs->type_name("N"), 0, 10'000'000);
-  take_seconds(*command.add_option("--seconds", options->seconds, "time for the timed calls of an entry")
-                    ->capture_default_str(),
-               86400);
+  CLI::Option* seconds = command.add_option("--seconds", options->seconds, "time for the timed calls of an entry");
+  take_seconds(*seconds->capture_default_str(), 86400);
   command.add_flag("--json", options->json, "print JSON, times in seconds");
-  command.callback([options, &exit_code] { exit_code = Bench(*options).execute(); });
+  command.callback([options, seconds, &exit_code] {
+    bool has_both = options->runs != 0 && seconds->count() > 0;
+    exit_code = has_both ? fail("--runs does not go with --seconds: each says when to stop")
+                         : Bench(*options).execute();
+  });
 }
 
 }  // namespace tessera::tool

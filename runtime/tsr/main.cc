@@ -85,6 +85,8 @@ int run(int argc, char** argv) {
   tessera::command_line::set_help_style(app);
   tessera::command_line::refuse_flag_values(app);
   if (int code = check_command(command_of(argc, argv))) return code;
+  std::string wrong = tessera::command_line::refuse_option_as_value(app, argc, argv);
+  if (!wrong.empty()) return fail_command_line(wrong, "tsr");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version

@@ -85,6 +85,9 @@ class Run {
     if (!options_.interpret.empty() && options_.trace_shapes) {
       return fail("--trace-shapes shows the steps of compiled code, and --interpret runs none");
     }
+    if (!options_.interpret.empty() && options_.device.threads != 0) {
+      return fail("--threads is for compiled code, and --interpret runs none");
+    }
     DeviceOptions device = options_.device;
     device.no_code = !options_.interpret.empty();  // then the bundle may be for any machine
     if (int code = session_.open(options_.bundle, device)) return code;
@@ -92,6 +95,7 @@ class Run {
     input_infos_ = input_infos(function_);
     output_infos_ = output_infos(function_);
     if (int code = check_outputs()) return code;
+    if (int code = find_states(options_.entry, options_.states, input_infos_, states_)) return code;
     if (int code = check_files()) return code;
     if (int code = session_.bind_files(options_.params)) return code;
     if (int code = session_.require_parameters(function_, options_.params)) return code;
@@ -119,6 +123,14 @@ class Run {
     return fail(cat(options_.entry, " has no ", kind, " ", in_quotes(name), help));
   }
 
+  /// A parameter is no input, though it is given to the entry, too.
+  int refuse_parameter(const std::string& name) const {
+    std::vector<std::string> inputs = names_of(input_infos_), parameters = session_.parameter_names();
+    bool is_parameter = std::ranges::find(parameters, name) != parameters.end();
+    if (!is_parameter || std::ranges::find(inputs, name) != inputs.end()) return exit_ok;
+    return fail(cat(in_quotes(name), " is a parameter, which --params FILE.safetensors gives"));
+  }
+
   int check_outputs() {
     targets_.resize(output_infos_.size());
     for (const std::string& text : options_.outputs) {
@@ -130,32 +142,48 @@ class Run {
         return fail(cat("output ", in_quotes(to.name), " is given twice"));
       }
       if (to.value == "-") {
+        if (is_piped_) return fail("two outputs go to '-', standard output");
         if (options_.trace_shapes) return fail("--trace-shapes prints to standard output, where '-' writes a file");
         is_piped_ = true;
       } else if (!is_tensor_file(to.value)) {
         return fail(cat("output ", in_quotes(to.name), " cannot be written to ",
                         in_quotes(to.value), ": only .npy and .safetensors files are written"));
       }
-      for (const Assignment& other : targets_) {
-        if (other.name.empty() || (other.value != to.value && !is_same_file(other.value, to.value))) continue;
-        return fail(cat("outputs ", in_quotes(other.name), " and ", in_quotes(to.name), " go to the same file ",
-                        in_quotes(to.value)));
-      }
       targets_[index] = to;
     }
     return exit_ok;
   }
 
-  /// No file that is read is written, however its path is spelt.
-  int check_files() const {
+  /// A file that the run writes: what for, and its path.
+  struct Written {
+    std::string what;
+    std::string path;
+  };
+  std::vector<Written> written() const {
+    std::vector<Written> files;
+    for (const StateFile& state : states_) files.push_back({cat("state ", in_quotes(state.name)), state.path});
     for (const Assignment& to : targets_) {
-      if (to.name.empty() || to.value == "-") continue;
-      std::vector<std::string> read = options_.params;
-      read.push_back(options_.bundle);
-      for (const std::string& text : options_.inputs) read.push_back(text.substr(text.find('=') + 1));
-      bool is_read = std::ranges::any_of(read, [&](const std::string& each) { return is_same_file(each, to.value); });
-      if (!is_read) continue;
-      return fail(cat(in_quotes(to.value), " is what is read; output ", in_quotes(to.name), " needs another name"));
+      if (!to.name.empty() && to.value != "-") files.push_back({cat("output ", in_quotes(to.name)), to.value});
+    }
+    return files;
+  }
+
+  /// No file that is read is written, but that of a state, and none is written twice, however its path is spelt.
+  int check_files() const {
+    std::vector<std::string> read = options_.params;
+    read.push_back(options_.bundle);
+    for (const std::string& text : options_.inputs) read.push_back(text.substr(text.find('=') + 1));
+    std::vector<Written> files = written();
+    for (size_t i = 0; i < files.size(); ++i) {
+      const auto& [what, path] = files[i];
+      auto is_this = [&](const std::string& each) { return is_same_file(each, path); };
+      if (std::ranges::any_of(read, is_this)) {
+        return fail(cat(in_quotes(path), " is what is read; ", what, " needs another name"));
+      }
+      for (size_t k = 0; k < i; ++k) {
+        if (files[k].path != path && !is_this(files[k].path)) continue;
+        return fail(cat(files[k].what, " and ", what, " go to the same file ", in_quotes(path)));
+      }
     }
     return exit_ok;
   }
@@ -168,6 +196,7 @@ class Run {
       Assignment from;
       size_t index = 0;
       if (int code = split_assignment(text, "--input", from)) return code;
+      if (int code = refuse_parameter(from.name)) return code;
       if (int code = place_of(from.name, input_infos_, "input", index)) return code;
       if (inputs_[index]) return fail(cat("input ", in_quotes(from.name), " is given twice"));
       OwnedTensor* tensor = nullptr;
@@ -182,7 +211,6 @@ class Run {
   }
 
   int read_states() {
-    if (int code = find_states(options_.entry, options_.states, input_infos_, states_)) return code;
     SizeTable sizes;
     if (int code = sizes.add_options(options_.dims)) return code;
     if (int code = sizes.check_options(input_infos_, output_infos_)) return code;
@@ -196,6 +224,7 @@ class Run {
         if (inputs_[index]) return fail(cat("input ", in_quotes(info.name), " is given twice"));
         OwnedTensor* tensor = nullptr;
         if (int code = read_state(session_, state, info, sizes, tensor)) return code;
+        if (int code = sizes.add(info, tensor->shape)) return code;
         inputs_[index] = &tensor->tensor;
         input_tensors_[index] = tensor;
       }
@@ -207,8 +236,11 @@ class Run {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (inputs_[i] || (input_infos_[i].flags & TSR_TENSOR_SEED)) continue;
       const tsr_tensor_info_t& info = input_infos_[i];
-      return fail(cat("input ", in_quotes(info.name), ", ", info.dtype, info.shape,
-                      ", is missing; --input ", info.name, "=FILE gives it"));
+      std::string name = info.name;
+      std::string state = donated_inputs(function_).contains(name) ? name.substr(0, name.rfind('.')) : name;
+      std::string help = cat("--input ", name, "=FILE gives it");
+      if (state != name) help = cat("--state ", state, "=FILE.safetensors keeps all of ", in_quotes(state));
+      return fail(cat("input ", in_quotes(name), ", ", info.dtype, info.shape, ", is missing; ", help));
     }
     return exit_ok;
   }

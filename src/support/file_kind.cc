@@ -19,7 +19,7 @@ struct Signature {
 
 constexpr Signature signatures[] = {
     {"\x7f" "ELF"sv, "an ELF object or program"},
-    {"PK\x03\x04"sv, "a bundle or another zip archive"},
+    {"PK\x03\x04"sv, "a zip archive"},
     {"PK\x05\x06"sv, "an empty zip archive"},
     {"\x89PNG"sv, "a PNG image"},
     {"\xff\xd8\xff"sv, "a JPEG image"},
@@ -71,6 +71,12 @@ bool is_binary(std::string_view bytes) {
 }  // namespace
 
 std::string_view foreign_kind(std::string_view bytes) {
+  // The first entry of a bundle is its graph, or where it has none the first of its kernels or its manifest.
+  std::string_view entry = bytes.substr(std::min<size_t>(bytes.size(), 30), 12);
+  bool is_zip = bytes.starts_with("PK\x03\x04"sv);
+  for (std::string_view first : {"ir/graph.tir"sv, "kernels/"sv, "manifest.jso"sv}) {
+    if (is_zip && entry.starts_with(first)) return "a bundle";
+  }
   for (const Signature& signature : signatures) {
     if (bytes.substr(0, signature.bytes.size()) == signature.bytes) return signature.kind;
   }

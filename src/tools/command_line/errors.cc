@@ -107,6 +107,27 @@ void refuse_flag_values(CLI::App& app) {
   for (CLI::App* command : app.get_subcommands({})) refuse_flag_values(*command);
 }
 
+std::string refuse_option_as_value(const CLI::App& app, int argc, const char* const* argv) {
+  std::vector<const CLI::Option*> all = app.get_options();
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    std::vector<const CLI::Option*> more = command->get_options();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  auto named = [&](std::string name) {
+    auto found = std::ranges::find_if(all, [&](const CLI::Option* each) { return each->check_name(name); });
+    return name.starts_with("-") && found != all.end() ? *found : nullptr;
+  };
+  for (int i = 1; i + 1 < argc; ++i) {
+    std::string_view next = argv[i + 1];
+    const CLI::Option* option = named(argv[i]);
+    bool takes_value = option && option->get_items_expected_min() > 0;
+    if (takes_value && named(std::string(next.substr(0, next.find('='))))) {
+      return fmt::format("{} is given no value; it takes {}", option->get_name(), value_name(*option));
+    }
+  }
+  return "";
+}
+
 std::string error_text(const CLI::App& app, const CLI::ParseError& error) {
   std::string text = error.what();
   const CLI::Option* option = option_in(app, text);

@@ -86,6 +86,14 @@ void take_folder(CLI::Option& option) {
   });
 }
 
+void take_existing(CLI::Option& option, std::string_view kind) {
+  option.check([kind = std::string(kind)](const std::string& path) {
+    std::error_code error;
+    bool is_there = std::filesystem::exists(path, error);
+    return is_there ? std::string() : fmt::format("'{}' is no {} that is there", path, kind);
+  });
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
   std::string nearest = nearest_name(word, candidates);
   return nearest.empty() ? "" : fmt::format("; did you mean '{}'?", nearest);

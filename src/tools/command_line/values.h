@@ -26,6 +26,8 @@ void take_count(CLI::Option& option, uint64_t least, uint64_t most = UINT64_MAX)
 void take_one_of(CLI::Option& option, std::vector<std::string> words);
 /// Has the option take folders that are there.
 void take_folder(CLI::Option& option);
+/// Has the option take paths of what is there, "file" or "folder"; `/dev/null` stands for nothing at all.
+void take_existing(CLI::Option& option, std::string_view kind);
 /// "; did you mean 'x'?" where a candidate is near, else "".
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 /// "B, D and S".

@@ -273,7 +273,7 @@ Status Compiler::read_input() {
   SourceManager& sources = diagnostics_.sources();
   std::string folder = std::filesystem::path(options_.input).parent_path();
   sources.set_root(folder);
-  if (is_dump(sources.file(*file).text())) return read_dump(*file);
+  if (is_dump(sources.file(*file).text())) return check_source_options() ? read_dump(*file) : failure;
   return timed("front end", [&] { return compile_source(*file); });
 }
 
@@ -282,7 +282,8 @@ Status Compiler::compile_source(FileId file) {
   options.include_paths = options_.include_paths;
   options.include_roots = options_.include_roots;
   options.limits = options_.limits;
-  options.read = remapped_reader(options_.remapped);
+  RemappedFiles remapped(options_.remapped);
+  options.read = remapped.reader();
   options.defines = options_.defines;
   options.check_promises = options_.debug;
   options.kernels_print = options_.debug;
@@ -291,11 +292,27 @@ Status Compiler::compile_source(FileId file) {
   if (options_.observer) options.observer = options_.observer->evaluation();
   Result<api::ModuleIr> result = api::frontend_compile(state_->context, file, options, diagnostics_);
   if (!result) return failure;
+  remapped.warn_of_unused(diagnostics_);
   state_->source = std::move(*result);
   state_->graph = std::move(state_->source.graph);
   if (!check_shapes()) return failure;
   if (options_.observer) options_.observer->starts(*state_->graph, nullptr);
   return run_passes(*state_->graph, graph_pipeline(), nullptr, {});
+}
+
+/// A dump is read as it is: options of how source is read have no effect on it.
+Status Compiler::check_source_options() {
+  const std::pair<const char*, bool> given[] = {{"--define", !options_.defines.empty()},
+                                                {"--include", !options_.include_paths.empty()},
+                                                {"--include-root", !options_.include_roots.empty()},
+                                                {"--remap", !options_.remapped.empty()}};
+  for (auto [option, is_given] : given) {
+    if (!is_given) continue;
+    diagnostics_.report(diag::command_line, {}, fmt::format("{} is for source, and '{}' is a dump of IR", option,
+                                                            options_.input));
+    return failure;
+  }
+  return success;
 }
 
 /// Modules of any level, which are compiled on.
@@ -721,7 +738,7 @@ Status Compiler::write_bundle() {
     Result<std::string> bytes = codegen::write_bundle(input, diagnostics_);
     if (!bytes) return failure;
     check_loads(*bytes);
-    if (!options_.keep_bundle) return write_text(output_path(), *bytes, diagnostics_);
+    if (!options_.keep_bundle) return write(output_path(), *bytes);
     bundle_ = std::move(*bytes);
     return success;
   });
@@ -762,7 +779,11 @@ Status Compiler::write_dump() {
   for (const auto& [stage, parts] : state_->dumps) {
     for (const DumpText& part : parts) text += (one_stage ? "" : part.header) + part.text;
   }
-  return write_text(options_.output.empty() ? "-" : options_.output, text, diagnostics_);
+  return write(options_.output.empty() ? "-" : options_.output, text);
+}
+
+Status Compiler::write(const std::string& path, std::string_view text) {
+  return options_.files ? write_text(*options_.files, path, text, diagnostics_) : write_text(path, text, diagnostics_);
 }
 
 }  // namespace tessera::driver

@@ -13,6 +13,7 @@
 #include "ir/numbers/machine.h"
 #include "passes/pass_manager.h"
 #include "support/diagnostic.h"
+#include "support/file.h"
 #include "support/result.h"
 #include "tools/driver/observer.h"
 #include "tools/driver/progress.h"
@@ -49,6 +50,7 @@ struct CompileOptions {
   bool keep_bundle = false;  ///< for bundle(), and do not write it
   bool line_info = false;  ///< a cubin, and a dump of assembly, names the lines of the source
   Progress* progress = nullptr;  ///< told of each stage and pass; outlives the compile
+  PendingFiles* files = nullptr;  ///< takes what is written, for its owner to put in place; null: it is at once
   CompileObserver* observer = nullptr;  ///< of the compile of a bundle; outlives it
 };
 
@@ -93,6 +95,7 @@ class Compiler {
   Status read_input();
   Status compile_source(FileId file);
   Status read_dump(FileId file);
+  Status check_source_options();
   Status check_shapes();
   void leave_out_needless_targets();
   void count_parts();
@@ -123,6 +126,7 @@ class Compiler {
   Status write_dump();
   void show_code();
   Status write_bundle();
+  Status write(const std::string& path, std::string_view text);
   template <typename F>
   auto timed(const std::string& stage, F&& work);
 

@@ -37,18 +37,35 @@ Result<FileId> read_source(const std::string& path, std::string_view stdin_name,
     if (kind == "LLVM IR" || kind == "assembly" || kind == "PTX") {
       builder.help("of the stages of --dump, graph, sched, tile and target can be read back");
     } else if (kind.find("bundle") != kind.npos) {
-      builder.help("'tsr inspect' shows a bundle; its graph is ir/graph.tir");
+      builder.help(fmt::format("'tsr run {0} ENTRY' runs a bundle, 'tsr inspect {0}' shows what it has", name));
     }
     return failure;
   }
   return diagnostics.sources().add(std::move(name), std::move(text));
 }
 
-Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics) {
-  std::string error;
-  if (write_file(path, text, error)) return success;
+namespace {
+
+Status refuse_write(const std::string& path, const std::string& error, DiagnosticEngine& diagnostics) {
   diagnostics.report(diag::cannot_write, {}, path == "-" ? "<stdout>" : path, error);
   return failure;
+}
+
+}  // namespace
+
+Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics) {
+  PendingFiles files;
+  return write_text(files, path, text, diagnostics) ? commit(files, diagnostics) : failure;
+}
+
+Status write_text(PendingFiles& files, const std::string& path, std::string_view text, DiagnosticEngine& diagnostics) {
+  std::string error;
+  return files.write(path, text, error) ? success : refuse_write(path, error, diagnostics);
+}
+
+Status commit(PendingFiles& files, DiagnosticEngine& diagnostics) {
+  std::string path, error;
+  return files.commit(path, error) ? success : refuse_write(path, error, diagnostics);
 }
 
 namespace {

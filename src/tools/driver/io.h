@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "support/diagnostic.h"
+#include "support/file.h"
 #include "support/result.h"
 #include "tools/driver/diagnostic_options.h"
 
@@ -21,6 +22,9 @@ bool is_dump(std::string_view text);
 Result<FileId> read_source(const std::string& path, std::string_view stdin_name, DiagnosticEngine& diagnostics);
 /// Writes text to a file, aside first; "-" is standard output. A failure is reported, and nothing is thrown.
 Status write_text(const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
+/// The same, for files that are put in place together; `commit` does that.
+Status write_text(PendingFiles& files, const std::string& path, std::string_view text, DiagnosticEngine& diagnostics);
+Status commit(PendingFiles& files, DiagnosticEngine& diagnostics);
 /// Prints all diagnostics to standard error; of the human form, in colour on a terminal unless NO_COLOR is set.
 void show(const DiagnosticEngine& diagnostics, ErrorFormat format = ErrorFormat::Human, std::string_view tool = {});
 /// Writes text to standard error as it is.

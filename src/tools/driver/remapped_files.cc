@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <map>
 
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 
 namespace tessera::driver {
@@ -25,21 +25,34 @@ std::string one_spelling(const std::string& path) {
 std::string refuse_remap(const std::string& spelt) {
   size_t at = spelt.rfind('=');
   bool is_pair = at != std::string::npos && at > 0 && at + 1 < spelt.size();
-  return is_pair ? "" : fmt::format("'{}' names no two files; it takes FILE=TEXT", spelt);
+  if (!is_pair) return fmt::format("'{}' names no two files; it takes FILE=TEXT", spelt);
+  std::error_code error;
+  std::string text = spelt.substr(at + 1);
+  return fs::exists(text, error) ? "" : fmt::format("'{}' is no file that is there", text);
 }
 
-std::function<bool(const std::string& path, std::string& text, std::string& error)> remapped_reader(
-    const std::vector<std::string>& remapped) {
-  if (remapped.empty()) return {};
-  std::map<std::string, std::string> texts;
+RemappedFiles::RemappedFiles(const std::vector<std::string>& remapped) {
   for (const std::string& spelt : remapped) {
     size_t at = spelt.rfind('=');
-    texts[one_spelling(spelt.substr(0, at))] = spelt.substr(at + 1);
+    (*texts_)[one_spelling(spelt.substr(0, at))] = {spelt.substr(0, at), spelt.substr(at + 1)};
   }
-  return [texts = std::move(texts)](const std::string& path, std::string& text, std::string& error) {
-    auto found = texts.find(one_spelling(path));
-    return read_file(found == texts.end() ? path : found->second, text, error);
+}
+
+RemappedFiles::Reader RemappedFiles::reader() const {
+  if (texts_->empty()) return {};
+  return [texts = texts_](const std::string& path, std::string& text, std::string& error) {
+    auto found = texts->find(one_spelling(path));
+    if (found == texts->end()) return read_file(path, text, error);
+    found->second.is_read = true;
+    return read_file(found->second.text, text, error);
   };
+}
+
+void RemappedFiles::warn_of_unused(DiagnosticEngine& diagnostics) const {
+  for (const auto& [path, file] : *texts_) {
+    if (file.is_read) continue;
+    diagnostics.report(diag::unused_remap, {}, file.name).help("leave it out, or give the path of a file that is read");
+  }
 }
 
 }  // namespace tessera::driver

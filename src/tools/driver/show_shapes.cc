@@ -52,13 +52,15 @@ Status show_shapes(const CompileOptions& options, bool json, DiagnosticEngine& d
   source.include_paths = options.include_paths;
   source.include_roots = options.include_roots;
   source.limits = options.limits;
-  source.read = remapped_reader(options.remapped);
+  RemappedFiles remapped(options.remapped);
+  source.read = remapped.reader();
   source.defines = options.defines;
   source.observer = &collector;
   source.kernels_for = machine->name;
   Result<api::ModuleIr> ir = api::frontend_compile(context, *file, source, diagnostics);
   frontend::SemanticIndex index = collector.take();
   api::ShapeReport report;
+  if (ir) remapped.warn_of_unused(diagnostics);
   if (ir) report = validate_shapes(*ir->graph, options.shape_policy.value_or(api::ShapePolicy()));
   std::string text = json ? shapes::shapes_json(index, report, sources, *file)
                           : shapes::shapes_text(index, report, sources, *file, output_width());

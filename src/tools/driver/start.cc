@@ -39,6 +39,9 @@ std::optional<int> read_command_line(CLI::App& app, int argc, const char* const*
     std::string text = std::string(option) + " is given no value";
     return command_line_error(app.get_name(), text, command_line::error_format(argc, argv));
   }
+  if (std::string text = command_line::refuse_option_as_value(app, argc, argv); !text.empty()) {
+    return command_line_error(app.get_name(), text, command_line::error_format(argc, argv));
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help and --version

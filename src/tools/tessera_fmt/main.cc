@@ -99,10 +99,13 @@ class Run {
   int run() {
     std::vector<std::string> problems;
     std::vector<std::string> unused;
-    for (const std::string& name : tools::find_sources(options_.inputs, options_.excluded, problems, unused)) {
-      file(name);
-    }
+    std::vector<std::string> found = tools::find_sources(options_.inputs, options_.excluded, problems, unused);
+    for (const std::string& name : found) file(name);
     for (const std::string& name : unused) report(diag::nothing_excluded, name);
+    if (found.empty() && problems.empty()) {
+      report(diag::nothing_formatted, fmt::format("'{}'", fmt::join(options_.inputs, "' and '")),
+             options_.excluded.empty() ? "" : " that --exclude leaves");
+    }
     for (const std::string& problem : problems) fail(diag::command_line, problem);
     if (is_bug_) return exit_bug;
     if (failed_) return driver::exit_user_error;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "codegen/ptx/emit_ptx.h"
 #include "frontend/frontend.h"
@@ -65,12 +66,25 @@ std::string list_of_ops(const Context& context) {
   return text;
 }
 
+/// An option that is about passes where none is run; empty where there is none.
+std::string check_needs_passes(const CLI::App& app, const Options& options) {
+  if (!options.passes.empty()) return "";
+  for (const char* option : {"--target", "--entry", "--print-before", "--print-after", "--time", "--no-verify"}) {
+    if (app.count(option) > 0) return fmt::format("{} needs --passes", option);
+  }
+  return "";
+}
+
 /// The conflict between options; empty when there is none.
-std::string check_options(const Options& options) {
+std::string check_options(const CLI::App& app, const Options& options) {
   bool is_mixed = options.time && options.diagnostics.format != driver::ErrorFormat::Human;
   if (is_mixed) return "--time is for people, and does not go with --error-format";
   bool lists = options.layout || options.list_passes || options.list_ops;
   if (lists && options.no_locations) return "--no-locations is about IR that is printed";
+  for (const char* option : {"--show-layout", "--list-passes", "--list-ops"}) {
+    if (app.count(option) > 0 && app.count("FILE") > 0) return fmt::format("{} reads no file", option);
+  }
+  if (std::string problem = check_needs_passes(app, options); !problem.empty()) return problem;
   const driver::Output result[] = {{"the result", options.output}};
   return driver::check_outputs(options.input, result);
 }
@@ -189,6 +203,11 @@ class Run {
     }
     Result<std::vector<PassStep>> steps = parse_pipeline(options_.passes, diagnostics_, machine);
     if (!steps) return failure;
+    auto lowers = [](const PassStep& step) { return step.pass->name == "graph_to_schedule"; };
+    if (!options_.entry.empty() && std::ranges::none_of(*steps, lowers)) {
+      diagnostics_.report(diag::command_line, {}, "--entry is for graph_to_schedule, which is not among the passes");
+      return failure;
+    }
     // The standard library, for the lowering that instantiates its kernels.
     if (!steps->empty()) library_ = frontend::library_only(context_, diagnostics_);
     bool prints_code = machine && machine->is_gpu() && options_.passes.ends_with("LowerToPTXPass");
@@ -275,7 +294,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Runs passes on Tessera IR.", "tessera-opt"};
   add_options(app, options);
   if (std::optional<int> status = driver::read_command_line(app, argc, argv)) return *status;
-  if (std::string problem = check_options(options); !problem.empty()) {
+  if (std::string problem = check_options(app, options); !problem.empty()) {
     return driver::command_line_error("tessera-opt", problem, options.diagnostics.format);
   }
   return Run(options).run();

@@ -9,6 +9,8 @@
 #include "frontend/syntax/preprocessor.h"
 #include "ir/numbers/machine.h"
 #include "support/diagnostic_rows.h"
+#include "support/file.h"
+#include "support/same_file.h"
 #include "tools/command_line/help.h"
 #include "tools/command_line/sizes.h"
 #include "tools/command_line/values.h"
@@ -96,12 +98,11 @@ void add_input_options(CLI::App& app, Options& options) {
   CLI::Option* include = app.add_option("-I,--include", compile.include_paths,
                                         "also look here for includes and imports; may be given several times");
   command_line::take_folder(*include->group(input_group)->allow_extra_args(false));
-  app.add_option("--include-root", compile.include_roots,
-                 "restrict imports and includes to '.tsr' files in this folder and below; may be given several\n"
-                 "times. Without it they may read any file; docs/debugging.md")
-      ->type_name("DIR")
-      ->group(input_group)
-      ->allow_extra_args(false);
+  CLI::Option* root =
+      app.add_option("--include-root", compile.include_roots,
+                     "restrict imports and includes to '.tsr' files in this folder and below; may be given several\n"
+                     "times. Without it they may read any file; docs/debugging.md");
+  command_line::take_existing(*root->type_name("DIR")->group(input_group)->allow_extra_args(false), "folder");
   app.add_option("-D,--define", options.defines, "define a name for %if; its value is 1 if none is given")
       ->type_name("NAME[=VALUE]")
       ->group(input_group)
@@ -260,11 +261,11 @@ void print_times(const std::vector<driver::StageTime>& times) {
   driver::write_stderr(text + fmt::format("{:<28} {:9.1f} ms\n", "total", total));
 }
 
-Status write_times(const std::vector<driver::StageTime>& times, const std::string& path,
+Status write_times(const std::vector<driver::StageTime>& times, const std::string& path, PendingFiles& files,
                    DiagnosticEngine& diagnostics) {
   nlohmann::ordered_json json = nlohmann::ordered_json::array();
   for (const driver::StageTime& t : times) json.push_back({{"stage", t.stage}, {"ms", t.milliseconds}});
-  return driver::write_text(path, json.dump(1) + "\n", diagnostics);
+  return driver::write_text(files, path, json.dump(1) + "\n", diagnostics);
 }
 
 api::ShapePolicy read_shape_policy(const Options& options) {
@@ -316,11 +317,10 @@ Result<std::string> make_report(const std::string& bundle, const report::Options
   return failure;
 }
 
-/// Makes what is wanted of a bundle, and only then writes: the page or its data, the bundle, the report.
-Status write_all(inspect::Trace& trace, const driver::Compiler& compiler, const Options& options,
-                 DiagnosticEngine& diagnostics) {
+/// Makes what is wanted of a bundle: the page or its data, and the report, which the caller prints.
+Status write_all(inspect::Trace& trace, const driver::Compiler& compiler, const Options& options, PendingFiles& files,
+                 std::string& text, DiagnosticEngine& diagnostics) {
   const std::string& bundle = compiler.bundle();
-  std::string text, page;
   if (options.report) {
     Result<std::string> report = make_report(bundle, options.sizes, diagnostics);
     if (!report) return failure;
@@ -332,13 +332,12 @@ Status write_all(inspect::Trace& trace, const driver::Compiler& compiler, const 
     sizes.entries.clear();
     Result<std::string> report = make_report(bundle, sizes, diagnostics);
     if (!report) return failure;
-    page = inspect::json_of(trace, {compiler.input(), compiler.times(), std::move(*report)});
+    std::string page = inspect::json_of(trace, {compiler.input(), compiler.times(), std::move(*report)});
     if (!options.inspect.ends_with(".json")) page = inspect::page_of(page);
-    if (!driver::write_text(options.inspect, page, diagnostics)) return failure;
+    if (!driver::write_text(files, options.inspect, page, diagnostics)) return failure;
   }
   const std::string& output = options.compile.output;
-  if (!output.empty() && !driver::write_text(output, bundle, diagnostics)) return failure;
-  return options.report ? driver::write_text("-", text, diagnostics) : Status(success);
+  return output.empty() ? Status(success) : driver::write_text(files, output, bundle, diagnostics);
 }
 
 /// The files that are written.
@@ -346,6 +345,10 @@ std::string check_files(const Options& options, bool is_reported) {
   const driver::CompileOptions& compile = options.compile;
   bool has_bundle = !compile.keep_bundle && compile.stages.empty() && !options.shapes;
   std::string named = has_bundle && compile.output.empty() ? driver::default_output(compile.input) : compile.output;
+  if (has_bundle && compile.output.empty() && is_same_file(compile.input, named)) {
+    return fmt::format("'{0}' has the name of a bundle: 'tsr run {0} ENTRY' runs one, 'tsr inspect {0}' shows what it "
+                       "has; a source of that name needs -o", compile.input);
+  }
   bool is_text = !compile.stages.empty() || options.shapes;
   if (is_text && named.empty()) named = "-";
   std::string_view what = !compile.stages.empty() ? "the dump" : is_text ? "the source" : "the bundle";
@@ -418,12 +421,16 @@ int run(Options& options) {
   if (!options.inspect.empty()) options.compile.observer = &trace;
   std::unique_ptr<driver::Progress> progress = progress_of(options);
   options.compile.progress = progress.get();
+  PendingFiles files;  // none is there unless all can be
+  options.compile.files = &files;
+  std::string report;
   driver::Compiler compiler(options.compile, diagnostics);
   bool ok = driver::configure(options.diagnostics, diagnostics) && compiler.run();
   progress.reset();
   if (options.time) print_times(compiler.times());
-  ok = ok && (options.time_json.empty() || bool(write_times(compiler.times(), options.time_json, diagnostics)));
-  ok = ok && (!options.compile.keep_bundle || bool(write_all(trace, compiler, options, diagnostics)));
+  ok = ok && (options.time_json.empty() || write_times(compiler.times(), options.time_json, files, diagnostics));
+  ok = ok && (!options.compile.keep_bundle || write_all(trace, compiler, options, files, report, diagnostics));
+  ok = ok && driver::commit(files, diagnostics) && (!options.report || driver::write_text("-", report, diagnostics));
   driver::show(diagnostics, options.diagnostics.format, "tesserac");
   return ok ? driver::exit_success : driver::exit_user_error;
 }

@@ -337,7 +337,8 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "a file for the summary")->type_name("FILE");
   app.add_option("--failures", options.failures, "a folder for the programs that fail, made small")
       ->type_name("DIR");
-  app.add_option("--summary", options.summary, "only sum up these logs")->check(CLI::ExistingFile)->type_name("FILE");
+  CLI::Option* summary = app.add_option("--summary", options.summary, "only sum up these logs");
+  tessera::command_line::take_existing(*summary->type_name("FILE"), "file");
   app.add_option("--timeout", options.timeout, "seconds for a program")->type_name("N")->capture_default_str();
   app.add_option("--seconds", options.seconds, "start no program after so many seconds; 0: check all")
       ->type_name("N")
