@@ -264,7 +264,9 @@ Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) co
       if (what == "argument 'axis'") builder.help("several tensors are one argument, a tuple: (x, y)");
       return nullptr;
     }
-    if (is_fraction) {
+    if (what == "argument 'axis'" && !is_fraction) {
+      builder.help("it takes one axis: reshape(x, (-1,)) has all elements along one");
+    } else if (is_fraction) {
       builder.help("a size is divided by '//', whose result is an integer");
     } else if (datum.is_ir()) {
       builder.help("sizes are extents of the entry's tensors: x.shape[0]");
