@@ -142,7 +142,7 @@ class Run {
         return fail(cat("output ", in_quotes(to.name), " is given twice"));
       }
       if (to.value == "-") {
-        if (is_piped_) return fail("two outputs go to '-', standard output");
+        if (is_piped_) return fail(cat("output ", in_quotes(to.name), " and another one go to the same file '-'"));
         if (options_.trace_shapes) return fail("--trace-shapes prints to standard output, where '-' writes a file");
         is_piped_ = true;
       } else if (!is_tensor_file(to.value)) {

@@ -44,6 +44,14 @@ bool is_safetensors(std::string_view bytes) {
   return bytes.size() > 9 && bytes[8] == '{' && bytes.substr(3, 5) == "\0\0\0\0\0"sv;
 }
 
+/// A zip archive whose first entry is one that bundles begin with: the entries are in the order of their names.
+bool is_bundle(std::string_view bytes) {
+  constexpr size_t name_at = 30;
+  if (bytes.size() <= name_at || !bytes.starts_with("PK\x03\x04"sv)) return false;
+  constexpr std::string_view firsts[] = {"ir/", "kernels/", "manifest.json", "plan/"};
+  return std::ranges::any_of(firsts, [&](std::string_view each) { return bytes.substr(name_at).starts_with(each); });
+}
+
 /// The directive that begins PTX, behind comments.
 bool is_ptx(std::string_view text) {
   while (text.starts_with("//") || text.starts_with("\n")) {
@@ -71,12 +79,7 @@ bool is_binary(std::string_view bytes) {
 }  // namespace
 
 std::string_view foreign_kind(std::string_view bytes) {
-  // The first entry of a bundle is its graph, or where it has none the first of its kernels or its manifest.
-  std::string_view entry = bytes.substr(std::min<size_t>(bytes.size(), 30), 12);
-  bool is_zip = bytes.starts_with("PK\x03\x04"sv);
-  for (std::string_view first : {"ir/graph.tir"sv, "kernels/"sv, "manifest.jso"sv}) {
-    if (is_zip && entry.starts_with(first)) return "a bundle";
-  }
+  if (is_bundle(bytes)) return "a bundle";
   for (const Signature& signature : signatures) {
     if (bytes.substr(0, signature.bytes.size()) == signature.bytes) return signature.kind;
   }
