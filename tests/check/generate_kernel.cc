@@ -253,6 +253,7 @@ class KernelGenerator : public KernelParts {
       for (const KernelForm::Axis& axis : program_.kernel->axes) {
         if (axis.whole) continue;
         int64_t extent = shape_ == Shape::Line ? random_.of(blocks) * 8 : random_.of(blocks);
+        if (axis.extent == k_ && block_of_k_ != 0) extent = block_of_k_;
         text += fmt::format("{}B{}={}", text.empty() ? "" : ", ", char(axis.name[0] - 'a' + 'A'), extent);
       }
       if (random_.one_in(3)) text += fmt::format(", warps={}", random_.one_in(2) ? 4 : 8);

@@ -82,21 +82,65 @@ void KernelParts::product() {
   Fill fill = random_.one_in(2) ? Fill::Integers : Fill::Uniform;
   int a = argument({{m_, k_}, dtype_}, fill), b = argument({{k_, n_}, dtype_}, fill);
   std::string start = fmt::format("tile.zeros((t.m, t.n), {})", to_string(sum));
+  // Now and then the first block of b in each iteration.
+  bool same_block = random_.one_in(8);
+  std::string right = same_block ? "tile.load({@1}, (0, $n), (t.k, t.n))" : load_of_product("{@1}", false);
+  std::string on_tensors = same_block ? "take({1}, " + place_in_block() + ")" : "{1}";
   std::string loop =
       fmt::format("    {{r}} = {}\n    for k in tile.range({}, t.k):\n        {{r}} = tile.dot({}, {}, {{r}})\n", start,
-                  k_->text, load_of_product("{@0}", true), load_of_product("{@1}", false));
+                  k_->text, load_of_product("{@0}", true), right);
   // Four slots of blocks of 64 doubles would be more shared memory than there is.
-  if (random_.one_in(4)) loop = ring(1 + int64_t(random_.pick(dtype_ == DType::F64 ? 2 : 4)), start);
-  int made = stated(fmt::format("cast({{0}} @ {{1}}, {})", to_string(sum)), loop, {a, b}, {{m_, n_}, sum});
+  if (!same_block && random_.one_in(4)) loop = ring(1 + int64_t(random_.pick(dtype_ == DType::F64 ? 2 : 4)), start);
+  int made = stated(fmt::format("cast({{0}} @ {}, {})", on_tensors, to_string(sum)), loop, {a, b}, {{m_, n_}, sum});
   made_ = made;
   if (sum == dtype_) return;
   made_ = add(fmt::format("cast({{0}}, {})", to_string(dtype_)), {made}, {{m_, n_}, dtype_});
   program_.nodes.back().tile = fmt::format("tile.cast({{0}}, {})", to_string(dtype_));
 }
 
+std::string KernelParts::place_in_block() {
+  static constexpr int64_t blocks[] = {4, 5, 8, 16, 32};
+  if (block_of_k_ == 0) block_of_k_ = random_.of(blocks);
+  return fmt::format("(arange({}, i32) % {})", k_->text, block_of_k_);
+}
+
+/// Each tile times the first of a line, or times the places of its elements in the block.
+void KernelParts::fold_with_part() {
+  Fill fill = random_.one_in(2) ? Fill::Integers : Fill::Uniform;
+  std::vector<int> operands = {argument({{m_, k_}, dtype_}, fill)};
+  std::string part = fmt::format("tile.cast(tile.arange(t.k), {})", to_string(dtype_));
+  std::string on_tensors = fmt::format("cast({}, {})", place_in_block(), to_string(dtype_));
+  if (random_.one_in(2)) {
+    operands.push_back(argument({{k_}, dtype_}, fill));
+    part = "tile.load({@1}, (0,), (t.k,))";
+    on_tensors = "take({1}, " + place_in_block() + ")";
+  }
+  made_ = stated(fmt::format("sum({{0}} * {}[None, :], axis=1)", on_tensors),
+                 fmt::format("    {{r}} = tile.zeros((t.m,), {})\n    for k in tile.range({}, t.k):\n"
+                             "        {{r}} = {{r}} + tile.sum(tile.load({{@0}}, ($m, k), (t.m, t.k)) * {}[None, :], axis=1)\n",
+                             to_string(dtype_), k_->text, part),
+                 operands, {{m_}, dtype_});
+}
+
+/// Each tile times each other, in two loops over one axis.
+void KernelParts::fold_of_pairs() {
+  int a = argument({{m_, k_}, dtype_}, random_.one_in(2) ? Fill::Integers : Fill::Uniform);
+  std::string place = place_in_block();
+  made_ = stated(fmt::format("sum(where({0}[:, None] == {0}[None, :], {{0}}[:, :, None] * {{0}}[:, None, :], 0), "
+                             "axis=(1, 2))",
+                             place),
+                 fmt::format("    {{r}} = tile.zeros((t.m,), {0})\n    for j in tile.range({1}, t.k):\n"
+                             "        for k in tile.range({1}, t.k):\n"
+                             "            {{r}} = {{r}} + tile.sum(tile.load({{@0}}, ($m, j), (t.m, t.k)) * "
+                             "tile.load({{@0}}, ($m, k), (t.m, t.k)), axis=1)\n",
+                             to_string(dtype_), k_->text),
+                 {a}, {{m_}, dtype_});
+}
+
 void KernelParts::fold() {
-  std::vector<int> operands = {argument({{m_, k_}, dtype_}, some_fill())};
   bool sums = dtype_ == DType::F32 || dtype_ == DType::F64 || dtype_ == DType::I32;
+  if (sums && random_.one_in(4)) return random_.one_in(3) ? fold_of_pairs() : fold_with_part();
+  std::vector<int> operands = {argument({{m_, k_}, dtype_}, some_fill())};
   bool most = !sums || random_.one_in(2);
   std::string least = is_float(dtype_) ? "-INF" : "-2147483648", none = most ? least : "0";
   std::string start =

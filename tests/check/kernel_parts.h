@@ -32,7 +32,8 @@ class KernelParts : public Generator {
 
   /// acc = sum of tiles of products along k: by loads, or through memory of its own.
   void product();
-  /// A sum or maximum of tiles along k, of all of them or of those from one element to another.
+  /// A sum or maximum of tiles along k, of all of them or of those from one element to another, or of each with a part
+  /// of the axis that is not the iteration's own.
   void fold();
   /// What rows attend to, in running-maximum form.
   void attention();
@@ -57,6 +58,7 @@ class KernelParts : public Generator {
   DType dtype_ = DType::F32;
   int made_ = -1;    ///< what a loop along k gives
   int region_ = -1;  ///< the argument that is a region which is read
+  int64_t block_of_k_ = 0;  ///< that the program's values depend on; 0 where they do not
 
  private:
   /// The same of statements, which assign to `{r}`.
@@ -66,6 +68,10 @@ class KernelParts : public Generator {
   bool is_plane() const { return full().size() == 2 && shape_ != Shape::Batch; }
   std::string load_of_product(const std::string& operand, bool left) const;
   std::string ring(int64_t slots, const std::string& start) const;
+  /// The number of each element along k in its block, on tensors.
+  std::string place_in_block();
+  void fold_with_part();
+  void fold_of_pairs();
   int store(const std::string& privilege, const std::string& on_tensors, const std::string& statement, int value,
             int region);
 };

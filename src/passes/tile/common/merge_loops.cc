@@ -11,7 +11,12 @@
 // choose. split_to_fragments then picks its own steps along k. A loop is merged only if each
 // carried value is combined in one of these forms and used nowhere else in the body, and if the
 // index serves only to place loads (and the coordinates that tile.iota counts).
+//
+// The body's tiles then become wholes, so that element i of each iteration's tile has to be element
+// k*T + i of the whole. What is loaded or counted along the axis at another place than k*T (the
+// same block in each iteration, or the block of a loop around this one) keeps the loop as it is.
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -110,8 +115,67 @@ class LoopMerge {
           return false;
         if (offsets_.contains(operand) && !is_placing(op, i)) return false;
       }
+      if (!moves_with_index(op)) return false;
     }
     return true;
+  }
+
+  /// Does element i of a block along a merged axis stay element k*T + i of the whole, in each tile
+  /// that the op reads or makes?
+  bool moves_with_index(Op* op) {
+    std::vector<AxisLink> links = axis_links(op);
+    auto is_linked = [&](auto matches) { return std::ranges::any_of(links, matches); };
+    for (unsigned i = 0; i < op->operand_count(); ++i) {
+      auto has_axis = [&, at = i](size_t axis) {
+        return is_linked([&](const AxisLink& link) { return link.operand == at && link.axis == axis; });
+      };
+      if (!holds_along_merged(op->operand(i), has_axis)) return false;
+    }
+    for (unsigned i = 0; i < op->result_count(); ++i) {
+      auto has_axis = [&, to = op->result(i)](size_t axis) {
+        return is_linked([&](const AxisLink& link) { return link.to == to && link.place == axis; }) ||
+               is_made_whole(op, axis);
+      };
+      if (!holds_along_merged(op->result(i), has_axis)) return false;
+    }
+    return true;
+  }
+
+  template <typename Test>
+  bool holds_along_merged(Value* value, Test test) const {
+    std::vector<int> axes = axes_.of(value);
+    for (size_t i = 0; i < axes.size(); ++i) {
+      if (merged_.contains(axes[i]) && !test(i)) return false;
+    }
+    return true;
+  }
+
+  /// Of an axis that no operand has: does the op make the block of this iteration, or the same
+  /// element all along?
+  bool is_made_whole(Op* op, size_t axis) {
+    switch (tile::kind_of(op)) {
+      case OpKind::Load: return offsets_.contains(op->in(in::Load::offsets, unsigned(axis)));
+      case OpKind::Iota: return size_t(op->attr(attr::Iota::axis)) != axis || is_counted_on(op->result());
+      case OpKind::Full:
+      case OpKind::Splat:
+      case OpKind::Broadcast: return true;
+      default: return false;
+    }
+  }
+
+  /// iota + k*T, wherever the iota is used.
+  bool is_counted_on(Value* iota) {
+    for (Use* use = iota->first_use(); use; use = use->next()) {
+      Op* other = added_at(use);
+      if (!other || !other->is(tile::info(OpKind::Splat)) || !offsets_.contains(other->operand(0))) return false;
+    }
+    return true;
+  }
+
+  /// What makes the value that is added at a use; null for other uses.
+  static Op* added_at(Use* use) {
+    Op* op = use->owner();
+    return op->info().elementwise == ElementwiseKind::Add ? op->operand(1 - use->index())->def() : nullptr;
   }
 
   /// Is this use of an offset one that stays right when the offset becomes 0 and the tile grows?
@@ -141,9 +205,7 @@ class LoopMerge {
   /// iota + k*T along the axis: the coordinate in the whole.
   bool only_counts(Value* splat) {
     for (Use* use = splat->first_use(); use; use = use->next()) {
-      Op* op = use->owner();
-      if (op->info().elementwise != ElementwiseKind::Add) return false;
-      Op* other = op->operand(1 - use->index())->def();
+      Op* other = added_at(use);
       if (!other || !other->is(tile::info(OpKind::Iota))) return false;
       if (!merged_.contains(axes_.of(other->result(), size_t(other->attr(attr::Iota::axis)))))
         return false;
