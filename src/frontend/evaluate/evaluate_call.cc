@@ -72,6 +72,8 @@ class ArgumentMatcher {
                                      counted(taken, noun), counted_verb(given));
     if (lacks_parameters) {
       note_lacking(builder, missing, argument.loc);
+    } else if (slots_.empty() && signature_.find("**") != std::string::npos) {
+      builder.help(fmt::format("its arguments have names: {}(name=value)", callee_));
     } else if (!definition_.known() && !slots_.empty() && slots_[0].name == "shape") {
       builder.help(fmt::format("a shape is one argument, a tuple: {}((B, D), f32)", callee_));
     } else {

@@ -416,6 +416,11 @@ TypePattern TypeReader::read_shaped(PatternKind kind, const ast::Subscript& subs
           .help("they stand in a row, and the dtype behind them: Tensor[B, D, f32]");
       return poison(subscript.loc);
     }
+    if (item->kind == ast::NodeKind::Ellipsis) {
+      evaluator_.report(diag::malformed_type, item->loc, "'...' stands for no dims: a type gives each of them")
+          .help("give each a name: Tensor[A, B, D, f32]");
+      return poison(subscript.loc);
+    }
     pattern.dims.push_back(read_dim(*item, kind));
     const DimPattern& dim = pattern.dims.back();
     if (!dim.expr && dim.symbol.empty() && dim.group.empty()) return poison(subscript.loc);

@@ -33,7 +33,10 @@ struct TileOrigins {
   std::map<const Value*, std::vector<const KernelAxis*>> single;
   /// Reshapes that insert axes of one element: the operand's axis that each one is, -1 for a new one.
   std::map<const Value*, std::vector<int>> inserted;
-  std::map<const Op*, std::vector<const KernelAxis*>> asked;  ///< of loads: axes whose extents are asked
+  std::map<const Op*, std::vector<const KernelAxis*>> asked;  ///< of loads and copies: axes whose extents are asked
+  std::map<const Value*, std::vector<const KernelAxis*>> allocated;  ///< of memory: the same
+  /// Numbers of elements that begin at 0 in each tile of an axis.
+  std::map<const Value*, const KernelAxis*> within_block;
   std::set<const Op*> displaced;  ///< loads of slots that were filled by another number, as slots are counted modulo
 };
 

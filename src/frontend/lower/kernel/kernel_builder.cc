@@ -63,9 +63,13 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   good = good && check_loop_extents() && check_indices() && check_lines();
   if (good && store_results(done) && !has_errors() && check_regions() && check_memory() && limit_tiles()) {
     warn_of_parts();
+    warn_of_extents();
     warn_of_blocks();
     warn_of_unused_axes();
     warn_of_iterations();
+    warn_of_sums();
+    warn_of_memory();
+    warn_of_numbers();
     warn_of_one_program();
     finish_kernel(instance);
     return instance;

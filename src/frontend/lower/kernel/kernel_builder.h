@@ -110,6 +110,7 @@ class KernelBuilder final : public Lowering {
   bool tie_axis(std::string_view name, const SignatureParameter& parameter,
                 const std::vector<Dim>& extents, size_t dim, Loc loc);
   bool add_axis(std::string_view name, Dim extent, const ast::Expr* source, Loc loc);
+  std::string new_axis_name(Dim extent) const;
   bool check_results();
   void choose_grid();
   bool read_decorators(std::vector<ScheduleLayer>& layers);
@@ -165,22 +166,26 @@ class KernelBuilder final : public Lowering {
   void count_means();
   Value* elements_along(Value* tile, size_t axis, Op* user);
 
-  // Axes of which one part is read (kernel_coverage.cc).
+  // Warnings (warnings/). Axes of which one part is read (kernel_coverage.cc).
   struct OnePart {
     std::string why, help;
   };
   struct TakenPart {
-    Op* load;
+    Op* op;
     const SignatureParameter* of;
     size_t dim;
-    const KernelAxis* axis;
+    const KernelAxis* axis;  ///< null for none
     Value* index;
-    Dim tile;
+    Dim tile, extent;
   };
   std::vector<TakenPart> taken_parts();
+  bool is_only_part(const TakenPart& taken, const std::vector<TakenPart>& all) const;
   std::optional<OnePart> one_part_of(const TakenPart& taken, const std::vector<TakenPart>& all) const;
   bool is_stored_along(const TakenPart& taken) const;
   void warn_of_parts();
+  static bool has_bounds(const Value* counter);
+  void warn_of_extents();
+  std::vector<const KernelAxis*> combined_axes_of(Op* op);
   bool reaches_block(Value* value, const KernelAxis& axis, std::set<const Value*>& seen) const;
   bool has_part_for_each_block(const KernelAxis& axis) const;
   void warn_of_blocks();
@@ -190,7 +195,14 @@ class KernelBuilder final : public Lowering {
   // Loops whose iterations replace what others made (kernel_iterations.cc).
   void warn_of_carried(Op* loop);
   void warn_of_stored(Op* loop);
+  void warn_of_counter(Op* loop);
   void warn_of_iterations();
+  void warn_of_sums();
+
+  // What is asked for and not used (kernel_unread.cc).
+  void warn_of_memory();
+  bool is_placed(Value* numbers, const KernelAxis& axis, std::set<const Value*>& seen) const;
+  void warn_of_numbers();
 
   // Axes that are one tile for no need (kernel_blocks.cc).
   bool is_added_up(Value* sum);
@@ -269,7 +281,7 @@ class KernelBuilder final : public Lowering {
     std::string name;
     Loc loc;                         ///< of the loop; unknown for a program's index
     const KernelAxis *over, *steps;  ///< the axis that is counted along, and that of the steps; null for no axis
-    bool is_one;                     ///< there is one tile alone
+    Dim extent, step;
   };
   const KernelAxis* axis_over(const ast::For& loop) const;
   std::optional<Counter> counter_of(const Value* index) const;
@@ -368,6 +380,7 @@ class KernelBuilder final : public Lowering {
   // Loops (kernel_loops.cc).
   Datum tile_range(const BoundArguments& arguments, bool of_shape);
   bool bound_range(TileRange& range, const BoundArguments& arguments, size_t at);
+  void warn_of_tiles(Value* bound, std::string_view what, Loc loc);
   struct Carried {
     std::string_view name;
     Datum before;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/lower/kernel/kernel_library.h"
@@ -137,6 +138,14 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
   return matched;
 }
 
+/// A name for an axis of a size: n for N; empty where it is no plain name, or an axis has it.
+std::string KernelBuilder::new_axis_name(Dim extent) const {
+  std::string name = extent->text;
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  bool is_name = std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  return is_name && !is_index_name(name) && !find_axis(name) ? name : "";
+}
+
 /// Tiles have constant extents or those of axes: a result's dimension that is neither has no tile.
 bool KernelBuilder::check_results() {
   std::vector<TypePattern> results = result_patterns();
@@ -148,6 +157,8 @@ bool KernelBuilder::check_results() {
       auto builder = report(diag::tile_not_of_instance, results[n].dims[i].loc, i,
                             fmt::format("the result of '{}'", function_.name));
       if (scan_.context) builder.label(scan_.context->loc, fmt::format("no axis has the extent {}", extent->text));
+      if (std::string name = new_axis_name(extent); !name.empty())
+        builder.help(fmt::format("declare one: tile.context(…, {}={})", name, extent->text));
       return false;
     }
   }
@@ -169,8 +180,8 @@ void KernelBuilder::choose_grid() {
     }
   }
   // What is summed up or scattered may be made by programs along any axis.
-  bool sums = std::ranges::any_of(regions_, [](const Region& region) { return is_summed(region.parameter->type); });
-  if (!scan_.scatters && (!sums || returned_ > 0 || regions_.size() > 1)) return;
+  bool sums = std::ranges::all_of(regions_, [](const Region& region) { return is_summed(region.parameter->type); });
+  if (!scan_.scatters && (!sums || returned_ > 0 || regions_.empty())) return;
   for (KernelAxis& axis : axes_) axis.grid |= scan_.looped.count(axis.name) == 0;
 }
 

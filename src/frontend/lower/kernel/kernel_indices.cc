@@ -7,50 +7,12 @@
 
 #include <algorithm>
 
+#include "frontend/lower/kernel/kernel_access.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "ir/schedule/ops.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
-
-using schedule::info;
-using schedule::OpKind;
-namespace in = schedule::in;
-
-namespace {
-
-/// A place of a memory that is accessed: index and extent of the tile along each of its dimensions. An index may be
-/// null where rows are given by number.
-struct Access {
-  Value* memory;
-  std::vector<Value*> index;
-  std::vector<Dim> tile;
-};
-
-std::optional<Access> access_of(Op* op) {
-  if (op->is(info(OpKind::Load)))
-    return Access{op->in(in::Load::memory), op->ins(in::Load::index), op->result()->type()->dims};
-  if (op->is(info(OpKind::Store)))
-    return Access{op->in(in::Store::memory), op->ins(in::Store::index), op->in(in::Store::value)->type()->dims};
-  if (op->is(info(OpKind::Gather)))
-    return Access{op->in(in::Gather::table), {nullptr, op->in(in::Gather::column)}, op->result()->type()->dims};
-  if (!op->is(info(OpKind::CopyAsync))) return std::nullopt;
-  std::vector<Value*> index = op->ins(in::CopyAsync::index);
-  std::vector<Dim> tile = op->in(in::CopyAsync::to)->type()->dims;
-  if (tile.size() > index.size()) return std::nullopt;
-  std::vector<Value*> last(index.end() - ptrdiff_t(tile.size()), index.end());
-  return Access{op->in(in::CopyAsync::from), std::move(last), std::move(tile)};
-}
-
-bool depends_on(Value* value, const Value* on, size_t depth = 8) {
-  if (value == on) return true;
-  for (unsigned i = 0; depth && value && value->def() && i < value->def()->operand_count(); ++i) {
-    if (depends_on(value->def()->operand(i), on, depth - 1)) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 /// The axis whose extent a loop goes over by its name, `M` of `tile.range(M, t.k)`; null for any other extent.
 const KernelAxis* KernelBuilder::axis_over(const ast::For& loop) const {
@@ -67,11 +29,11 @@ const KernelAxis* KernelBuilder::axis_over(const ast::For& loop) const {
 std::optional<KernelBuilder::Counter> KernelBuilder::counter_of(const Value* index) const {
   if (auto loop = loops_.find(index); loop != loops_.end()) {
     const LoopTiles& tiles = loop->second;
-    return Counter{tiles.name, tiles.loc, tiles.over, tiles.steps, is_one_tile(tiles.extent, tiles.step)};
+    return Counter{tiles.name, tiles.loc, tiles.over, tiles.steps, tiles.extent, tiles.step};
   }
   for (const KernelAxis& axis : axes_) {
     if (axis.index && axis.index == index)
-      return Counter{"t." + std::string(index->name()), {}, &axis, &axis, axis.is_one_tile()};
+      return Counter{"t." + std::string(index->name()), {}, &axis, &axis, axis.extent, axis.tile};
   }
   return std::nullopt;
 }
@@ -100,7 +62,8 @@ std::optional<KernelBuilder::WrongIndex> KernelBuilder::wrong_index(const Counte
     std::string counts = counter.over == counter.steps ? tiles : "steps of t." + counter.steps->name;
     return WrongIndex{counts, fmt::format("the tile along {{}} is t.{}", asked->name), asked};
   }
-  if (is_whole && !counter.is_one) return WrongIndex{tiles, "the tile is all of {}", nullptr};
+  bool counts_more = is_whole && !is_one_tile(counter.extent, counter.step);
+  if (counts_more) return WrongIndex{tiles, "the tile is all of {}", nullptr};
   return std::nullopt;
 }
 
@@ -112,22 +75,26 @@ bool KernelBuilder::check_indices() {
     auto access = good ? access_of(op) : std::nullopt;
     if (!access) return;
     auto parameter = parameters_.find(access->memory);
-    const std::vector<Dim>& extents = access->memory->type()->dims;
-    if (parameter == parameters_.end() || extents.size() != access->index.size()) return;
-    std::vector<const KernelAxis*> axes = match_axes(parameter->second->type.dims, extents);
+    if (parameter == parameters_.end() || access->tile.size() != access->index.size()) return;
+    std::vector<const KernelAxis*> axes = match_axes(parameter->second->type.dims, access->memory->type()->dims);
     auto asked = origins_.asked.find(op);
-    for (size_t i = 0; good && i < axes.size(); ++i) {
+    for (size_t i = 0; good && i < access->index.size(); ++i) {
       std::optional<Counter> counter = counter_of(access->index[i]);
       if (!counter) continue;
+      const KernelAxis* axis = axes[access->first() + i];
       const KernelAxis* tile = asked == origins_.asked.end() ? nullptr : asked->second[i];
-      auto wrong = wrong_index(*counter, axes[i], tile, access->tile[i] == extents[i]);
+      auto wrong = wrong_index(*counter, axis, tile, access->tile[i] == access->extent(i));
       if (!wrong) continue;
       good = false;
-      std::string place = fmt::format("dimension {} of '{}'", i, parameter->second->name);
+      std::string place = fmt::format("dimension {} of '{}'", access->first() + i, parameter->second->name);
       auto builder = report(diag::index_of_axis, op->loc(), counter->name, wrong->counts,
                             fmt::format(fmt::runtime(wrong->wanted), place));
       if (counter->loc.known()) builder.label(counter->loc, "the loop counts them");
-      builder.help(wrong->axis ? index_text(*wrong->axis, op) : "the index of a whole is 0");
+      if (axis && counter->over == axis && counter->steps == axis && wrong->axis) {
+        builder.help(fmt::format("the tile of axis '{0}' is t.{0}", axis->name));
+      } else {
+        builder.help(wrong->axis ? index_text(*wrong->axis, op) : "the index of a whole is 0");
+      }
     }
   });
   return good;
@@ -148,10 +115,9 @@ bool KernelBuilder::check_loop_extents() {
     if (auto access = access_of(op)) all.emplace_back(op, std::move(*access));
   });
   for (const auto& [op, access] : all) {
-    size_t leading = access.memory->type()->rank() - access.tile.size();
     for (size_t i = 0; i < access.tile.size(); ++i) {
       auto loop = loops_.find(access.index[i]);
-      Dim tile = access.tile[i], extent = access.memory->type()->dims[leading + i];
+      Dim tile = access.tile[i], extent = access.extent(i);
       if (loop == loops_.end() || tile == loop->second.step || tile->is_constant(1)) continue;
       const LoopTiles& tiles = loop->second;
       if (extent != tiles.extent || (is_one_tile(extent, tile) && is_one_tile(extent, tiles.step))) continue;
@@ -163,7 +129,7 @@ bool KernelBuilder::check_loop_extents() {
       if (std::ranges::any_of(all, computes)) continue;
       auto parameter = parameters_.find(access.memory);
       std::string name = parameter == parameters_.end() ? "memory" : parameter->second->name;
-      report(diag::loop_extent, op->loc(), tiles.name, tiles.step->text, tile->text, leading + i, name)
+      report(diag::loop_extent, op->loc(), tiles.name, tiles.step->text, tile->text, access.first() + i, name)
           .label(tiles.loc, fmt::format("it takes steps of {}", tiles.step->text))
           .help(fmt::format("let the loop take the same steps: tile.range({}, {})", extent->text,
                             asked_text(op, i, extent, tile)));

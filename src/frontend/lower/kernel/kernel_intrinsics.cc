@@ -276,7 +276,10 @@ Datum KernelBuilder::arange(const BoundArguments& arguments) {
   warn_of_elements(arguments[1], extent, "tile.arange");
   const KernelAxis* axis = arguments[0].axis();
   if (axis && index) return ops_.handle(numbered({index, extent, axis->extent}, arguments.call), arguments.call);
-  return made(ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call), {axis});
+  Datum numbers = ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call);
+  bool is_default = first && arguments.locs[1] == arguments.call;
+  if (axis && is_default) origins_.within_block[numbers.as_ir().value] = axis;
+  return made(std::move(numbers), {axis});
 }
 
 const KernelAxis* KernelBuilder::axis_of_index(const Datum& index) const {

@@ -98,7 +98,9 @@ std::optional<std::pair<Value*, Dim>> KernelBuilder::instance_tile(const IrValue
   if (whole) return std::make_pair(ops_.index_constant(0), type->dims[dim]);
   auto builder = report(diag::tile_not_of_instance, loc, dim, subject(tensor));
   label_axes(builder);
-  builder.help("say which tile: tile.load(x, (t.i, k), (t.m, t.k))");
+  builder.help(axis ? fmt::format("take its tiles in a loop: for {0} in tile.range({1}, t.{0}), each at index {0}",
+                                  axis->name, axis->extent->text)
+                    : "say which tile: tile.load(x, (t.i, k), (t.m, t.k))");
   return std::nullopt;
 }
 

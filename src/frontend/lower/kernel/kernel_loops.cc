@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "frontend/binding/names.h"
+#include "frontend/lower/kernel/kernel_access.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/values/dims.h"
 #include "frontend/values/type_text.h"
@@ -57,7 +58,9 @@ Datum KernelBuilder::tile_range(const BoundArguments& arguments, bool of_shape) 
 bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& arguments, size_t at) {
   if (arguments[at].is_none() && arguments[at + 1].is_none()) return true;
   auto element = [&](size_t i, std::string_view what) {
-    return ops_.index(arguments[i], arguments.locs[i], what);
+    Value* bound = ops_.index(arguments[i], arguments.locs[i], what);
+    if (bound && !range.step->is_constant(1)) warn_of_tiles(bound, what, arguments.locs[i]);
+    return bound;
   };
   auto op = [&](ElementwiseKind kind, Value* a, Value* b) {
     return ops_.builder().value(info(kind), {{a}, {b}}, a->type());
@@ -86,6 +89,24 @@ bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& argument
     range.last = within(op(ElementwiseKind::FloorDiv, up, step));
   }
   return true;
+}
+
+/// Warns of a bound that is the number of a tile, or one near it, where it counts elements.
+void KernelBuilder::warn_of_tiles(Value* bound, std::string_view what, Loc loc) {
+  auto is_sum = [](Op* op) {
+    bool is_either = op && (op->is(info(ElementwiseKind::Add)) || op->is(info(ElementwiseKind::Sub)));
+    return is_either && fixed_index(op->operand(1));
+  };
+  while (is_sum(bound->def())) bound = bound->def()->operand(0);
+  std::optional<Counter> counter = counter_of(bound);
+  if (!counter || counter->step->is_constant(1) || is_one_tile(counter->extent, counter->step)) return;
+  if (session().is_builtin(loc)) return;
+  if (!session().say_once(fmt::format("bound:{}:{}:{}", loc.file, loc.line, loc.column))) return;
+  std::string tile = counter->steps ? "t." + counter->steps->name : counter->step->text;
+  session()
+      .report(diag::bound_of_tiles, loc, what, counter->name, tile)
+      .help(fmt::format("give the element: ({} + 1) * {}, for example, is the first behind that tile", counter->name,
+                        tile));
 }
 
 /// The names that a loop changes: what they are before it, by name.

@@ -49,7 +49,9 @@ Datum KernelBuilder::alloc(const BoundArguments& arguments) {
   }
   ops_.builder().set_loc(arguments.call);
   Type type = context().contiguous_view(*shape, *dtype, MemorySpace::Shared);
-  return ops_.handle(ops_.builder().value(info(OpKind::Alloc), {}, type), arguments.call);
+  Value* memory = ops_.builder().value(info(OpKind::Alloc), {}, type);
+  origins_.allocated[memory] = axes_of(arguments[Shape]);
+  return ops_.handle(memory, arguments.call);
 }
 
 /// `memory[i]`: element i, counted modulo its extent, of the first axis.
@@ -67,7 +69,10 @@ Datum KernelBuilder::slot(const Datum& memory, ast::ExprList indices, Scope& sco
   ops_.builder().set_loc(loc);
   std::vector<Dim> dims(type->dims.begin() + 1, type->dims.end());
   Type slot = context().contiguous_view(std::move(dims), type->dtype, MemorySpace::Shared);
-  return ops_.handle(ops_.builder().value(info(OpKind::Slot), {{memory.as_ir().value}, {index}}, slot), loc);
+  Value* made = ops_.builder().value(info(OpKind::Slot), {{memory.as_ir().value}, {index}}, slot);
+  const std::vector<const KernelAxis*>& axes = origins_.allocated.at(memory.as_ir().value);
+  origins_.allocated[made] = {axes.begin() + 1, axes.end()};
+  return ops_.handle(made, loc);
 }
 
 Datum KernelBuilder::load_memory(const Datum& memory, const BoundArguments& arguments) {
@@ -91,8 +96,18 @@ Datum KernelBuilder::store_memory(const Datum& memory, const Datum& stored, cons
     return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);
+  const std::vector<const KernelAxis*>& axes = origins_.allocated.at(to);
   std::vector<Value*> index;
-  for (size_t i = 0; i < type->rank(); ++i) index.push_back(ops_.index_constant(0));
+  Place place;
+  for (size_t i = 0; i < type->rank(); ++i) {
+    index.push_back(ops_.index_constant(0));
+    place.emplace_back(axes[i] && axes[i]->grid ? axes[i]->index : index.back(), type->dims[i]);
+  }
+  if (std::string given, wanted; lies_otherwise(value, place, given, wanted)) {
+    report(diag::wrong_kind, arguments.call, "the tile stored in memory", given, wanted)
+        .help("other block sizes would change its elements: exchange its axes, or those of the memory");
+    return Datum::poison();
+  }
   ops_.builder().op(info(OpKind::Store), {{value}, {to}, index}, {});
   return Datum::none();
 }
@@ -134,7 +149,8 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
     if (!index.back()) return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);
-  ops_.builder().op(info(OpKind::CopyAsync), {{from.as_ir().value}, index, {to.as_ir().value}}, {});
+  Op* copy = ops_.builder().op(info(OpKind::CopyAsync), {{from.as_ir().value}, index, {to.as_ir().value}}, {});
+  origins_.asked[copy] = origins_.allocated.at(to.as_ir().value);
   return Datum::none();
 }
 

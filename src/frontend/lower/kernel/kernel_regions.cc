@@ -14,6 +14,7 @@
 #include <set>
 
 #include "frontend/binding/words.h"
+#include "frontend/lower/kernel/kernel_access.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/lower/kernel/kernel_library.h"
 #include "frontend/values/dims.h"
@@ -211,11 +212,12 @@ Value* KernelBuilder::value_for(const Region& region, const Datum& stored, Loc l
 
 /// A tensor that stands where the value belongs, and the reverse.
 bool KernelBuilder::report_swapped(const Datum& stored, const Datum& to, const BoundArguments& arguments) {
-  bool is_swapped = stored.is_ir() && to.is_ir() && stored.as_ir().value->type()->is(TypeKind::Tensor) &&
-                    to.as_ir().value->type()->is(TypeKind::Tile);
-  if (!is_swapped) return false;
+  auto is = [](const Datum& datum, TypeKind kind) { return datum.is_ir() && datum.as_ir().value->type()->is(kind); };
+  bool is_last = to.is_sequence() && is(arguments[2], TypeKind::Tile);
+  if (!is(stored, TypeKind::Tensor) || !(is(to, TypeKind::Tile) || is_last)) return false;
   auto builder = report(diag::wrong_kind, arguments.locs[0], "the value of 'tile.store'", describe(stored), "a tile");
-  blame().help_exchange(builder, "the value stands before the destination", arguments.locs[0], arguments.locs[1]);
+  if (is_last) builder.help(fmt::format("the value stands first: tile.store(value, {}, index)", stored.as_ir().name));
+  else blame().help_exchange(builder, "the value stands before the destination", arguments.locs[0], arguments.locs[1]);
   return true;
 }
 
@@ -227,6 +229,7 @@ Datum KernelBuilder::store(const BoundArguments& arguments) {
   Region* region = written_region(to, arguments.locs[Tensor], "tile.store");
   Value* value = region ? value_for(*region, arguments[Stored], arguments.locs[Stored]) : nullptr;
   if (!value) return Datum::poison();
+  if (region->stored.known()) return evaluator_.unsupported(arguments.call, "a region that is stored twice");
   ops_.builder().set_loc(arguments.call);
   auto place = stored_place(to.as_ir(), value, arguments);
   if (!place) return Datum::poison();
@@ -257,13 +260,19 @@ Datum KernelBuilder::store(const BoundArguments& arguments) {
 
 bool KernelBuilder::store_tile(Region& region, Value* value, const Place& place, Loc loc) {
   std::vector<const KernelAxis*> unused = unused_axes(place);
+  auto computes = [&](const auto& part) { return !unused.empty() && depends_on(part.first, unused[0]->index); };
+  if (std::ranges::any_of(place, computes)) {
+    report(diag::wrong_kind, loc, fmt::format("the index of 'tile.store' along axis '{}'", unused[0]->name), "computed",
+           fmt::format("t.{}, the number of this program's tile,", unused[0]->index->name()))
+        .help("two programs might store at one place; tile.scatter takes computed coordinates");
+    return false;
+  }
   if (!unused.empty()) {
     report(diag::wrong_kind, loc, "the index of 'tile.store'",
            fmt::format("the same for programs along axis '{}'", unused[0]->name), "a place for each program")
         .help("index it by that axis's tile, or add up: Region[reduce_sum]");
     return false;
   }
-  if (region.stored.known()) return evaluator_.unsupported(loc, "a region that is stored twice"), false;
   region.keeps = !covers(region, place);
   std::vector<Value*> index;
   for (const auto& [at, extent] : place) index.push_back(at);
@@ -302,7 +311,9 @@ bool KernelBuilder::add_part(Region& region, Value* value, const Place& place, L
 bool KernelBuilder::check_regions() {
   for (const Region& region : regions_) {
     if (region.stored.known()) continue;
-    return evaluator_.unsupported(region.parameter->loc, "a region that is never stored"), false;
+    report(diag::region_not_stored, region.parameter->loc, function_.name, region.parameter->name)
+        .help(fmt::format("store one: tile.store(v, {}), or leave the region out", region.parameter->name));
+    return false;
   }
   return true;
 }

@@ -2,10 +2,12 @@
 //
 // An index of the grid counts tiles of its axis. Where that axis is one whole tile, the index is 0
 // in each program. A literal 0 selects the whole of an axis without a block, and one tile of any other.
+// A loop or a grid over other extents than the dimension's leaves tiles out, or goes past its end.
 
 #include <algorithm>
 #include <set>
 
+#include "frontend/lower/kernel/kernel_access.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/syntax/ast_walk.h"
 #include "ir/core/common_attributes.h"
@@ -20,12 +22,6 @@ namespace in = schedule::in;
 
 namespace {
 
-bool is_first(const Value* index) {
-  Op* made = index->def();
-  return made && made->is(info(OpKind::Constant)) &&
-         made->attr(schedule::attr::Constant::value)->integer == 0;
-}
-
 /// Whether a node is part of an expression.
 bool contains(const ast::Expr& expr, const ast::Node& node) {
   bool found = false;
@@ -35,28 +31,28 @@ bool contains(const ast::Expr& expr, const ast::Node& node) {
 
 }  // namespace
 
-/// The dimensions of the loads that an axis stands for, and how the loads take it.
+/// How loads and copies take the dimensions of parameters.
 std::vector<KernelBuilder::TakenPart> KernelBuilder::taken_parts() {
   std::vector<TakenPart> parts;
   walk(kernel_, [&](Op* op) {
-    if (!op->is(info(OpKind::Load))) return;
-    auto parameter = parameters_.find(op->in(in::Load::memory));
-    std::vector<Value*> index = op->ins(in::Load::index);
-    Type tile = op->result()->type();
-    if (parameter == parameters_.end() || tile->rank() != index.size()) return;
+    if (!op->is(info(OpKind::Load)) && !op->is(info(OpKind::CopyAsync))) return;
+    std::optional<Access> access = access_of(op);
+    auto parameter = access ? parameters_.find(access->memory) : parameters_.end();
+    if (parameter == parameters_.end() || access->tile.size() != access->index.size()) return;
     const SignatureParameter& of = *parameter->second;
-    std::vector<const KernelAxis*> axes = match_axes(of.type.dims, op->in(in::Load::memory)->type()->dims);
-    for (size_t i = 0; i < axes.size(); ++i) {
-      if (axes[i]) parts.push_back({op, &of, i, axes[i], index[i], tile->dims[i]});
+    std::vector<const KernelAxis*> axes = match_axes(of.type.dims, access->memory->type()->dims);
+    for (size_t i = 0; i < access->index.size(); ++i) {
+      size_t dim = access->first() + i;
+      parts.push_back({op, &of, dim, axes[dim], access->index[i], access->tile[i], access->extent(i)});
     }
   });
   return parts;
 }
 
-/// Whether each program stores the first tile of an axis of the grid at its own place along it.
+/// Whether each program stores one tile of an axis of the grid at its own place along it.
 bool KernelBuilder::is_stored_along(const TakenPart& taken) const {
   const KernelAxis& axis = *taken.axis;
-  if (!axis.grid || !is_first(taken.index) || taken.tile != axis.tile || axis.is_one_tile()) return false;
+  if (!axis.grid || !fixed_index(taken.index) || taken.tile != axis.tile || axis.is_one_tile()) return false;
   bool found = false;
   walk(kernel_, [&](Op* op) {
     if (!op->is(info(OpKind::Store)) || found) return;
@@ -70,30 +66,54 @@ bool KernelBuilder::is_stored_along(const TakenPart& taken) const {
   return found;
 }
 
+/// Whether a tile of a dimension is taken at one number, and no other part of that dimension or of its axis is.
+bool KernelBuilder::is_only_part(const TakenPart& taken, const std::vector<TakenPart>& all) const {
+  std::optional<int64_t> number = fixed_index(taken.index);
+  bool is_part = taken.axis ? taken.tile == taken.axis->tile && !taken.axis->is_one_tile()
+                            : taken.tile->constant() && !taken.extent->constant();
+  if (!number || !is_part || taken.tile->is_constant(1)) return false;
+  // Tiles may be counted in the source: 0, 1, 2.
+  return std::ranges::none_of(all, [&](const TakenPart& each) {
+    bool is_same = each.of == taken.of && each.dim == taken.dim;
+    std::optional<int64_t> other = fixed_index(each.index);
+    return other != number && (is_same || (taken.axis && each.axis == taken.axis && other));
+  });
+}
+
 /// Why a load takes one part of an axis alone, and what takes all; nullopt where it does not, or is as likely meant to.
 std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart& taken,
                                                                  const std::vector<TakenPart>& all) const {
-  const KernelAxis& axis = *taken.axis;
-  const KernelAxis* counted = axis_of_index(taken.index);
-  if (axis.tile == axis.extent) {
-    if (counted != &axis || !axis.grid || taken.tile == axis.tile) return std::nullopt;
+  const KernelAxis* axis = taken.axis;
+  if (axis && axis->tile == axis->extent) {
+    if (axis_of_index(taken.index) != axis || !axis->grid || taken.tile == axis->tile) return std::nullopt;
     return OnePart{"the index is 0 in each program, of which one has the whole axis",
-                   fmt::format("give the axis a block, or take its whole tile: t.{}", axis.name)};
+                   fmt::format("give the axis a block, or take its whole tile: t.{}", axis->name)};
   }
-  if (is_stored_along(taken)) {
-    return OnePart{"the index is 0 in each program, and the result has all of it",
-                   fmt::format("take this program's tile: its index along '{}' is that of the grid", axis.name)};
+  std::string fixed = fmt::format("the index is {}", fixed_index(taken.index).value_or(0));
+  if (axis && is_stored_along(taken)) {
+    return OnePart{fixed + " in each program, and the result has all of it",
+                   fmt::format("take this program's tile: its index along '{}' is that of the grid", axis->name)};
   }
-  auto counts = [&](const auto& loop) { return loop.second == &axis; };
-  bool is_visited = axis.grid || std::ranges::any_of(loop_axes_, counts);
-  if (is_visited || taken.tile != axis.tile) return std::nullopt;
-  if (!is_first(taken.index) || axis.is_one_tile()) return std::nullopt;
-  // Tiles may be counted in the source: 0, 1, 2.
-  auto is_other = [&](const TakenPart& each) { return each.axis == &axis && !is_first(each.index); };
-  if (std::ranges::any_of(all, is_other)) return std::nullopt;
-  return OnePart{"the index is 0, and no loop counts its tiles",
-                 fmt::format("take one after the other: for {0} in tile.range({1}, t.{0})", axis.name,
-                             axis.extent->text)};
+  if (!is_only_part(taken, all)) return std::nullopt;
+  Value* own = axis ? tile_of(*axis, taken.op) : nullptr;
+  if (auto loop = loops_.find(own); loop != loops_.end()) {
+    return OnePart{fmt::format("{} in each iteration of the loop '{}'", fixed, loop->second.name),
+                   fmt::format("take the tile that the loop counts: {}", loop->second.name)};
+  }
+  if (own) {
+    return OnePart{fixed + " in each program",
+                   fmt::format("take this program's tile: its index along '{}' is that of the grid", axis->name)};
+  }
+  auto counts = [&](const auto& loop) { return axis && loop.second == axis; };
+  if (auto loop = std::ranges::find_if(loop_axes_, counts); loop != loop_axes_.end()) {
+    std::string_view name = loops_.at(loop->first).name;
+    return OnePart{fmt::format("{}, outside of the loop '{}', which counts its tiles", fixed, name),
+                   fmt::format("take a tile in each iteration, at index {}", name)};
+  }
+  std::string step = axis ? "t." + axis->name : taken.tile->text;
+  return OnePart{fixed + ", and no loop counts its tiles",
+                 fmt::format("take one after the other: for {} in tile.range({}, {})", axis ? axis->name : "i",
+                             taken.extent->text, step)};
 }
 
 void KernelBuilder::warn_of_parts() {
@@ -101,14 +121,61 @@ void KernelBuilder::warn_of_parts() {
   std::vector<TakenPart> all = taken_parts();
   for (const TakenPart& taken : all) {
     std::optional<OnePart> part = one_part_of(taken, all);
-    const Loc& loc = taken.load->loc();
+    const Loc& loc = taken.op->loc();
     std::string place = fmt::format("part:{}:{}:{}:{}", loc.file, loc.line, loc.column, taken.dim);
     if (!part || !session().say_once(place)) continue;
+    std::string axis = taken.axis ? fmt::format(", which is axis '{}',", taken.axis->name) : "";
     session()
         .diagnostics()
-        .report(diag::part_of_axis, loc, taken.dim, taken.of->name, taken.axis->name, part->why)
+        .report(diag::part_of_axis, loc, taken.dim, taken.of->name, axis, part->why)
         .help(part->help);
   }
+}
+
+/// Warns of indices that count more or fewer tiles than the dimension has where they stand. A loop from a start or to a
+/// stop leaves tiles out as it says.
+void KernelBuilder::warn_of_extents() {
+  if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
+  std::vector<std::pair<Op*, Access>> all;
+  walk(kernel_, [&](Op* op) {
+    auto access = access_of(op);
+    if (access && access->tile.size() == access->index.size()) all.emplace_back(op, std::move(*access));
+  });
+  auto tiles = [&](Dim extent, Dim tile) { return tile == extent ? dims().constant(1) : dims().ceildiv(extent, tile); };
+  for (const auto& [op, access] : all) {
+    auto parameter = parameters_.find(access.memory);
+    for (size_t i = 0; parameter != parameters_.end() && i < access.index.size(); ++i) {
+      std::optional<Counter> counter = counter_of(access.index[i]);
+      Dim extent = access.extent(i), tile = access.tile[i];
+      if (!counter || tile->is_constant(1) || has_bounds(access.index[i])) continue;
+      if (tiles(counter->extent, counter->step) == tiles(extent, tile)) continue;
+      // What is computed of the counter may have the rest.
+      auto computes = [&](const auto& other) {
+        const Access& of = other.second;
+        return of.memory == access.memory && of.index.size() == access.index.size() &&
+               of.index[i] != access.index[i] && depends_on(of.index[i], access.index[i]);
+      };
+      if (std::ranges::any_of(all, computes)) continue;
+      // A loop is said once.
+      const Loc& loc = counter->loc.known() ? counter->loc : op->loc();
+      size_t dim = access.first() + i;
+      if (!session().say_once(fmt::format("extent:{}:{}:{}", loc.file, loc.line, loc.column))) continue;
+      auto builder = session().report(diag::index_extent, op->loc(), counter->name, counter->extent->text,
+                                      counter->step->text, dim, parameter->second->name, extent->text, tile->text);
+      if (counter->loc.known()) {
+        builder.label(counter->loc, "the loop counts here")
+            .help(fmt::format("count the tiles of the dimension: tile.range({}, {})", extent->text,
+                              asked_text(op, i, extent, tile)));
+      } else {
+        builder.help("where the two sizes are always the same, give them one name in the signature");
+      }
+    }
+  }
+}
+
+bool KernelBuilder::has_bounds(const Value* counter) {
+  Op* loop = counter->def() ? nullptr : counter->block()->parent_op();
+  return loop && loop->is(info(OpKind::Pipeline)) && loop->slot_size(in::Pipeline::bounds) != 0;
 }
 
 namespace {
@@ -195,13 +262,25 @@ void KernelBuilder::warn_of_unused_axes() {
   }
 }
 
+/// The axes of the grid of which an op combines this program's tile, or the elements of a number that fill one.
+std::vector<const KernelAxis*> KernelBuilder::combined_axes_of(Op* op) {
+  size_t along = size_t(op->attr(common::Along::axis));
+  std::vector<const KernelAxis*> axes = grid_axes_along(op->operand(0), along);
+  EdgeSearch search(origins_, kernel_);
+  search.visit(op->operand(0), along);
+  if (!search.places().empty()) return axes;
+  for (const KernelAxis* axis : search.axes()) {
+    if (axis->grid) axes.push_back(axis);
+  }
+  return axes;
+}
+
 /// Warns of results that depend on a block, as elements are combined along an axis of which a program has a block.
 void KernelBuilder::warn_of_blocks() {
   if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
   for (Op* op : combining_ops()) {
     if (op->is(info(OpKind::Scatter)) || op->is(info(OpKind::Dot))) continue;
-    std::vector<const KernelAxis*> axes = grid_axes_along(op->operand(0), size_t(op->attr(common::Along::axis)));
-    for (const KernelAxis* axis : axes) {
+    for (const KernelAxis* axis : combined_axes_of(op)) {
       std::set<const Value*> seen;
       bool reaches = false;
       for (unsigned i = 0; i < op->result_count(); ++i) reaches |= reaches_block(op->result(i), *axis, seen);
