@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "frontend/evaluate/evaluate.h"
@@ -166,6 +167,14 @@ class KernelBuilder final : public Lowering {
   void count_means();
   Value* elements_along(Value* tile, size_t axis, Op* user);
 
+  /// What a loop counts.
+  struct LoopTiles {
+    std::string name;
+    Loc loc;
+    Dim extent, step;
+    const KernelAxis *over, *steps;  ///< axes that the source names for the two, if any
+  };
+
   // Warnings (warnings/). Axes of which one part is read (kernel_coverage.cc).
   struct OnePart {
     std::string why, help;
@@ -180,6 +189,7 @@ class KernelBuilder final : public Lowering {
   };
   std::vector<TakenPart> taken_parts();
   bool is_only_part(const TakenPart& taken, const std::vector<TakenPart>& all) const;
+  std::pair<const LoopTiles*, bool> loop_over(const TakenPart& taken) const;
   std::optional<OnePart> one_part_of(const TakenPart& taken, const std::vector<TakenPart>& all) const;
   bool is_stored_along(const TakenPart& taken) const;
   void warn_of_parts();
@@ -253,12 +263,6 @@ class KernelBuilder final : public Lowering {
   bool lies_otherwise(Value* tile, const Place& place, std::string& given, std::string& wanted);
 
   // What the axes of tiles run along (kernel_lines.cc).
-  struct LoopTiles {
-    std::string name;
-    Loc loc;
-    Dim extent, step;
-    const KernelAxis *over, *steps;  ///< axes that the source names for the two, if any
-  };
   /// An axis of the kernel, or a loop over tiles of something else.
   struct Line {
     const KernelAxis* axis = nullptr;

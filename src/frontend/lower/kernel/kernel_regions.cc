@@ -229,7 +229,12 @@ Datum KernelBuilder::store(const BoundArguments& arguments) {
   Region* region = written_region(to, arguments.locs[Tensor], "tile.store");
   Value* value = region ? value_for(*region, arguments[Stored], arguments.locs[Stored]) : nullptr;
   if (!value) return Datum::poison();
-  if (region->stored.known()) return evaluator_.unsupported(arguments.call, "a region that is stored twice");
+  if (region->stored.known()) {
+    report(diag::unsupported_construct, arguments.call, "a region that is stored twice")
+        .label(region->stored, "it is stored here first")
+        .help(is_summed(region->parameter->type) ? "add the tiles, and store their sum" : "store it at one place");
+    return Datum::poison();
+  }
   ops_.builder().set_loc(arguments.call);
   auto place = stored_place(to.as_ir(), value, arguments);
   if (!place) return Datum::poison();

@@ -114,7 +114,8 @@ class MaskPropagation {
       if (!here) {
         context_.diagnostics.report(diag::unsupported_tile_split, op->loc(),
                                     std::string(op->name()),
-                                    "how far its axis reaches is known only inside of a loop");
+                                    "how far its axis reaches is known only inside of a loop")
+            .help("combine the elements of each tile there: s = s + tile.sum(v, axis=1)");
         return failure;
       }
       least = least ? tile::min(builder_, least, here) : here;

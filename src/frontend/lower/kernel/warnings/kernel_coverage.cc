@@ -80,6 +80,23 @@ bool KernelBuilder::is_only_part(const TakenPart& taken, const std::vector<Taken
   });
 }
 
+/// The innermost loop around it that counts the tiles of what is taken, or else the first one elsewhere.
+std::pair<const KernelBuilder::LoopTiles*, bool> KernelBuilder::loop_over(const TakenPart& taken) const {
+  std::pair<const LoopTiles*, bool> found{nullptr, false};
+  walk(kernel_, [&](Op* op) {
+    if (!op->is(info(OpKind::Pipeline))) return;
+    const Value* counter = op->region()->front()->arg(0);
+    const LoopTiles& tiles = loops_.at(counter);
+    auto axis = loop_axes_.find(counter);
+    bool counts = taken.axis ? axis != loop_axes_.end() && axis->second == taken.axis
+                             : tiles.extent == taken.extent && tiles.step == taken.tile;
+    bool is_around = false;
+    for (const Op* at = taken.op->parent(); at; at = at->parent()) is_around |= at == op;
+    if (counts && (is_around || !found.first)) found = {&tiles, is_around};
+  });
+  return found;
+}
+
 /// Why a load takes one part of an axis alone, and what takes all; nullopt where it does not, or is as likely meant to.
 std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart& taken,
                                                                  const std::vector<TakenPart>& all) const {
@@ -95,20 +112,18 @@ std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart
                    fmt::format("take this program's tile: its index along '{}' is that of the grid", axis->name)};
   }
   if (!is_only_part(taken, all)) return std::nullopt;
-  Value* own = axis ? tile_of(*axis, taken.op) : nullptr;
-  if (auto loop = loops_.find(own); loop != loops_.end()) {
-    return OnePart{fmt::format("{} in each iteration of the loop '{}'", fixed, loop->second.name),
-                   fmt::format("take the tile that the loop counts: {}", loop->second.name)};
+  const auto [loop, is_around] = loop_over(taken);
+  if (loop && is_around) {
+    return OnePart{fmt::format("{} in each iteration of the loop '{}'", fixed, loop->name),
+                   fmt::format("take the tile that the loop counts: {}", loop->name)};
   }
-  if (own) {
+  if (axis && axis->index) {
     return OnePart{fixed + " in each program",
                    fmt::format("take this program's tile: its index along '{}' is that of the grid", axis->name)};
   }
-  auto counts = [&](const auto& loop) { return axis && loop.second == axis; };
-  if (auto loop = std::ranges::find_if(loop_axes_, counts); loop != loop_axes_.end()) {
-    std::string_view name = loops_.at(loop->first).name;
-    return OnePart{fmt::format("{}, outside of the loop '{}', which counts its tiles", fixed, name),
-                   fmt::format("take a tile in each iteration, at index {}", name)};
+  if (loop) {
+    return OnePart{fmt::format("{}, outside of the loop '{}', which counts its tiles", fixed, loop->name),
+                   fmt::format("take a tile in each iteration, at index {}", loop->name)};
   }
   std::string step = axis ? "t." + axis->name : taken.tile->text;
   return OnePart{fixed + ", and no loop counts its tiles",

@@ -77,7 +77,7 @@ void KernelBuilder::warn_of_counter(Op* loop) {
   bool repeats = tiles.step->is_constant(1) || tiles.name.starts_with('_');
   if (counter->first_use() || repeats || session().is_builtin(tiles.loc)) return;
   bool has_said = std::ranges::any_of(taken_parts(), [&](const TakenPart& taken) {
-    return taken.axis && tile_of(*taken.axis, taken.op) == counter && fixed_index(taken.index);
+    return loop_over(taken) == std::pair(&tiles, true) && fixed_index(taken.index);
   });
   const Loc& loc = tiles.loc;
   if (has_said || !session().say_once(fmt::format("counter:{}:{}:{}", loc.file, loc.line, loc.column))) return;
