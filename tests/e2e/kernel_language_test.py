@@ -367,7 +367,7 @@ def scanned(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
 def repeated(y: Tensor[M, f32], x: Tensor[M, N, f32]) -> Tensor[M, f32]:
     t = tile.context(m=M, n=N)
     spread = tile.zeros((t.m,), f32)
-    for n in tile.range(N, t.n):
+    for _n in tile.range(N, t.n):
         spread += tile.sum(tile.broadcast(tile.load(y, (t.i,), (t.m,))[:, None], (t.m, t.n)), axis=1)
     return spread
 
@@ -401,6 +401,18 @@ def rolled(x: Tensor[M, N, f32], y: Region[write] Tensor[M, N, f32]):
     v = tile.gather(x, (tile.row_index(), (tile.col_index() + 3) % N))
     tile.scatter(v, y, (tile.row_index(), (tile.col_index() + 1) % N))
 
+@kernel.schedule(Schedule({0}))
+def both(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32], z: Region[reduce_sum] Tensor[M, f32]):
+    t = tile.context(m=M, n=N)
+    v = tile.load(x)
+    tile.store(tile.sum(v, axis=0), y)
+    tile.store(tile.sum(v, axis=1), z)
+
+@kernel.schedule(Schedule({0}))
+def applied(x: Tensor[M, N, f32], *, act: fn = identity) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return act(tile.load(x)) + 1.0
+
 @jit
 def f(x: Tensor[M, N, f32], y: Tensor[M, f32], z: Tensor[N, f32]):
     a, b = gathered(x)
@@ -408,7 +420,9 @@ def f(x: Tensor[M, N, f32], y: Tensor[M, f32], z: Tensor[N, f32]):
     g, h = kept(x, z), shared(x, z)
     i = products(x, y)
     k, l = rolled(x, x), scanned(x)
-    return a, b, c, d, e, g, h, i, k, l
+    o, p = both(x, z, y)
+    q = applied(x, act=relu)
+    return a, b, c, d, e, g, h, i, k, l, o, p, q
 """
 
 
@@ -418,7 +432,7 @@ def edges(x, y, z):
     return {"a": x.sum(axis=1), "b": x.max(axis=1), "c": np.full(m, n * (n - 1)),
             "d": np.full(m, 7.0 * n), "e": n * y, "g": z + np.exp(x).sum(axis=0), "h": z + x.sum(axis=0) + m,
             "i": y[:, None] * x.sum(axis=0), "k": np.roll(x, -2, axis=1),
-            "l": x.sum(axis=1)}
+            "l": x.sum(axis=1), "o": z + x.sum(axis=0), "p": y + x.sum(axis=1), "q": np.maximum(x, 0) + 1.0}
 
 
 WHOLE = """

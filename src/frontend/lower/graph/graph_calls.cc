@@ -252,6 +252,9 @@ Attr GraphBuilder::to_attr(const Datum& value, Loc loc) {
     default:
       break;
   }
+  // The names that functions of a program get here have a number.
+  bool is_elementwise = value.is(DatumKind::Builtin) && value.as_builtin().elementwise != ElementwiseKind::None;
+  if (is_elementwise && value.as_builtin().table == "ops") return context().symbol(value.as_builtin().name);
   if (value.is(DatumKind::Function)) {
     const Function& function = value.as_function();
     const Binding* tensor = captured_tensor(function);

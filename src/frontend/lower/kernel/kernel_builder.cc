@@ -336,6 +336,10 @@ Datum KernelBuilder::from_attr(Attr attr) {
     case AttrKind::Symbol: {
       auto function = functions_.find(attr->string);
       if (function != functions_.end()) return Datum::function(function->second);
+      for (const Builtin& builtin : common_builtins()) {
+        bool is_elementwise = builtin.elementwise != ElementwiseKind::None;
+        if (is_elementwise && builtin.name == attr->string) return Datum::builtin(&builtin);
+      }
       report_unknown_kernel(session(), attr->string, request_.loc);
       return Datum::poison();
     }
