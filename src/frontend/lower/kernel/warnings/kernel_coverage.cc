@@ -106,7 +106,10 @@ std::optional<KernelBuilder::OnePart> KernelBuilder::one_part_of(const TakenPart
     return OnePart{"the index is 0 in each program, of which one has the whole axis",
                    fmt::format("give the axis a block, or take its whole tile: t.{}", axis->name)};
   }
-  std::string fixed = fmt::format("the index is {}", fixed_index(taken.index).value_or(0));
+  // A tile before the first, of zeros, is no part.
+  int64_t number = fixed_index(taken.index).value_or(0);
+  if (number < 0) return std::nullopt;
+  std::string fixed = fmt::format("the index is {}", number);
   if (axis && is_stored_along(taken)) {
     return OnePart{fixed + " in each program, and the result has all of it",
                    fmt::format("take this program's tile: its index along '{}' is that of the grid", axis->name)};
