@@ -118,7 +118,8 @@ def tile_functions():
     names = [row.name for row in elementwise_rows.functions()]
     names += [row.name for row in builtin_rows.rows(builtin_rows.OPS) if row.on_tiles]
     library = (ROOT / "stdlib/activations.tsr").read_text()
-    bodies = re.findall(r"^def (\w+)\(.*?(?=^# |^def |\Z)", library, re.M | re.S)
+    offered = re.findall(r"\w+", (ROOT / "stdlib/nn.tsr").read_text())
+    bodies = [name for name in re.findall(r"^def (\w+)\(", library, re.M) if name in offered]
     drawing = [body.split("(")[0] for body in re.split(r"^def ", library, flags=re.M)[1:] if "uniform(" in body]
     return names, [name for name in bodies if name not in drawing]
 

@@ -106,11 +106,18 @@ Compilation compilation_of(const FileModel& file, const Workspace& workspace, co
   made.folder = path.is_absolute() ? path.parent_path().string() : "";
   made.command = {compiler.path, "-", "--stdin-name=" + name_of(made.path), "--target=" + target};
   made.command.insert(made.command.end(), more.begin(), more.end());
+  // The compiler refuses a folder that is not there, as settings of another machine and unsaved files may name.
+  auto is_there = [](const std::string& path) {
+    std::error_code error;
+    return fs::exists(path, error);
+  };
   for (const std::string& folder : options.include_paths) {
-    std::error_code error;  // the compiler refuses a folder that is not there, as settings of another machine may name
-    if (fs::is_directory(folder, error)) made.command.push_back("-I" + folder);
+    if (is_there(folder)) made.command.push_back("-I" + folder);
   }
-  for (const std::string& folder : workspace.readable_folders()) made.command.push_back("--include-root=" + folder);
+  std::vector<std::string> roots = workspace.readable_folders();
+  std::erase_if(roots, [&](const std::string& folder) { return !is_there(folder); });
+  if (roots.empty()) roots.emplace_back("/dev/null");  // no root at all would restrict nothing
+  for (const std::string& folder : roots) made.command.push_back("--include-root=" + folder);
   for (const auto& [name, value] : options.defines) made.command.push_back("-D" + name + "=" + value);
   return made;
 }

@@ -393,8 +393,9 @@ class Specialisation {
     for (size_t i = 0; i < rivals.size(); ++i) {
       Facts facts;
       for (size_t j = i + 1; j < rivals.size(); ++j) {
-        facts.push_back(
-            {Relation::LessEqual, table_.mul(rivals[i].second, enough), table_.mul(rivals[j].second, beside)});
+        DimFact is_faster{Relation::LessEqual, table_.mul(rivals[i].second, enough),
+                          table_.mul(rivals[j].second, beside)};
+        if (decide(table_, is_faster) != true) facts.push_back(is_faster);
       }
       assume(rivals[i].first, facts);
       rivals_.insert(rivals[i].first);
