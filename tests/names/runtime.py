@@ -459,7 +459,7 @@ PROGRAMS = {
     "streaming stores; write-once epilogues": streaming,
     "**Recycle** (pool return)": pooled,
     "Selects grid/block from metadata": both(GRID, launched()),
-    "ensures ≥2 CTAs/SM when feasible": both(metadata(r"^occupancy: [2-9]", program=SUM),
+    "ensures ≥2 CTAs/SM when feasible": both(metadata(r"^occupancy: ([2-9]|\d\d)", program=SUM),
                                              shows(SUM, "ptx", r"\.minnctapersm [2-9]")),
     "2–4 stages; tunes prefetch distance": stages,
     "Dedicated loader warp(s) + compute warps; handoff via barriers": ROLES,
