@@ -60,6 +60,10 @@ Status CudaKernel::check_limits() {
   if (!meta_.descriptors.empty() && !driver.encode_tiled.function) {
     return driver.missing(driver.encode_tiled.symbol, driver.encode_tiled.since);
   }
+  auto of_windows = [](const format::KernelDescriptor& descriptor) { return !descriptor.steps.empty(); };
+  if (std::ranges::any_of(meta_.descriptors, of_windows) && !driver.encode_windows.function) {
+    return driver.missing(driver.encode_windows.symbol, driver.encode_windows.since);
+  }
   return ok();
 }
 

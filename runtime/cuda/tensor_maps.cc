@@ -1,5 +1,6 @@
 #include "runtime/cuda/tensor_maps.h"
 
+#include <algorithm>
 #include <span>
 
 namespace tessera::runtime::cuda {
@@ -163,13 +164,22 @@ Status TensorMaps::encode(const KernelDescriptor& descriptor, const Launch& laun
   Status status = geometry.evaluate(launch.buffers[descriptor.buffer]);
   // An empty tensor has no map: a kernel that is launched all the same has nothing to copy there.
   if (status.failed() || geometry.is_empty) return status;
-  std::vector<uint32_t> box(descriptor.box.begin(), descriptor.box.end());
-  std::vector<uint32_t> steps(box.size(), 1);
-  status =
-      gpu_.run(gpu_.driver().encode_tiled, &map, map_type(descriptor.dtype), uint32_t(box.size()),
-               reinterpret_cast<void*>(geometry.address), geometry.extents.data(),
-               geometry.strides.data(), box.data(), steps.data(), map_no_interleave,
-               swizzle_code(descriptor.swizzle), map_promote_128_bytes, map_fill_zeros);
+  uint32_t rank = uint32_t(descriptor.dims.size());
+  std::vector<uint32_t> box(descriptor.box.begin(), descriptor.box.end()), steps(rank, 1);
+  std::ranges::copy(descriptor.steps, steps.begin() + (descriptor.steps.empty() ? 0 : 1));
+  void* start = reinterpret_cast<void*>(geometry.address);
+  int type = map_type(descriptor.dtype), swizzle = swizzle_code(descriptor.swizzle);
+  if (descriptor.steps.empty()) {
+    status = gpu_.run(gpu_.driver().encode_tiled, &map, type, rank, start, geometry.extents.data(),
+                      geometry.strides.data(), box.data(), steps.data(), map_no_interleave, swizzle,
+                      map_promote_128_bytes, map_fill_zeros);
+  } else {
+    std::vector<int> lower(descriptor.lower.begin(), descriptor.lower.end());
+    std::vector<int> upper(descriptor.upper.begin(), descriptor.upper.end());
+    status = gpu_.run(gpu_.driver().encode_windows, &map, type, rank, start, geometry.extents.data(),
+                      geometry.strides.data(), lower.data(), upper.data(), box[0], box[1], steps.data(),
+                      map_no_interleave, swizzle, map_promote_128_bytes, map_fill_zeros);
+  }
   if (!status.failed()) return status;
   return fail(status.code, "kernel ", format::in_quotes(meta_.name), ": the tensor map of ",
               format::in_quotes(meta_.buffers[descriptor.buffer].name), ": ", status.text);

@@ -20,11 +20,18 @@ constexpr size_t max_descriptors = 16;
 constexpr size_t max_descriptor_rank = 5;  // this and what follows: limits of tensor maps
 constexpr int64_t max_box = 256;
 constexpr int64_t copy_granule = 16;  // bytes
+constexpr size_t max_window_axes = 3;
+constexpr int64_t max_window_margin[] = {1 << 15, 1 << 7, 1 << 4}, max_window_step = 8;
 
 Json exprs_json(const std::vector<Expr>& exprs, const std::vector<std::string>& dims) {
   Json out = Json::array();
   for (const Expr& expr : exprs) out.push_back(expr_text(expr, dims));
   return out;
+}
+
+Json windows_json(const KernelDescriptor& descriptor) {
+  if (descriptor.steps.empty()) return Json();
+  return {{"lower", Json(descriptor.lower)}, {"upper", Json(descriptor.upper)}, {"steps", Json(descriptor.steps)}};
 }
 
 Json descriptors_json(const KernelMeta& kernel) {
@@ -36,7 +43,8 @@ Json descriptors_json(const KernelMeta& kernel) {
                    {"strides", exprs_json(descriptor.strides, kernel.dims)},
                    {"offset", expr_text(descriptor.offset, kernel.dims)},
                    {"box", Json(descriptor.box)},
-                   {"swizzle", descriptor.swizzle}});
+                   {"swizzle", descriptor.swizzle},
+                   {"windows", windows_json(descriptor)}});
   }
   return out;
 }
@@ -143,6 +151,11 @@ KernelDescriptor read_descriptor(JsonCursor in, const DimNumbers& dims) {
   descriptor.offset = read_expr(in["offset"], dims);
   descriptor.box = in["box"].integers();
   descriptor.swizzle = in["swizzle"].integer();
+  if (JsonCursor windows = in["windows"]; !windows.is_null()) {
+    descriptor.lower = windows["lower"].integers();
+    descriptor.upper = windows["upper"].integers();
+    descriptor.steps = windows["steps"].integers();
+  }
   return descriptor;
 }
 
@@ -220,13 +233,36 @@ bool are_counts(const std::vector<int64_t>& extents, int64_t limit) {
   return extents.size() == 3 && product <= limit;
 }
 
+/// Windows begin no farther from an image than a map can say.
+Outcome check_windows(const KernelDescriptor& descriptor) {
+  size_t axes = descriptor.steps.size();
+  if (axes > max_window_axes || descriptor.dims.size() != axes + 2) return error("it has windows along ", axes, " axes");
+  if (descriptor.lower.size() != axes || descriptor.upper.size() != axes) {
+    return error("its windows disagree about the rank");
+  }
+  for (size_t i = 0; i < axes; ++i) {
+    int64_t margin = max_window_margin[axes - 1];
+    for (int64_t corner : {descriptor.lower[i], descriptor.upper[i]}) {
+      if (corner < -margin || corner >= margin) return error("windows begin ", corner, " from the end of an image");
+    }
+    if (descriptor.steps[i] < 1 || descriptor.steps[i] > max_window_step) {
+      return error("windows begin ", descriptor.steps[i], " from each other");
+    }
+  }
+  return {};
+}
+
 Outcome check_descriptor(const KernelMeta& kernel, const KernelDescriptor& descriptor) {
   size_t rank = descriptor.dims.size();
   if (descriptor.buffer >= kernel.buffers.size()) return error("it names no buffer");
   if (!base::has_tensor_map_type(dtype_name(descriptor.dtype))) return error("tensor maps have no such dtype");
   if (rank < 1 || rank > max_descriptor_rank) return error("it has ", rank, " dims");
-  if (descriptor.strides.size() != rank - 1 || descriptor.box.size() != rank) {
+  bool of_windows = !descriptor.steps.empty() || !descriptor.lower.empty() || !descriptor.upper.empty();
+  if (descriptor.strides.size() != rank - 1 || descriptor.box.size() != (of_windows ? 2 : rank)) {
     return error("its dims, strides and box disagree about the rank");
+  }
+  if (of_windows) {
+    if (Outcome outcome = check_windows(descriptor); !outcome) return outcome;
   }
   for (int64_t extent : descriptor.box) {
     if (extent < 1 || extent > max_box) return error("the box extent ", extent, " is beyond 256");
@@ -274,6 +310,12 @@ std::string yaml_work(const KernelMeta& kernel) {
              ", writes: ", yaml_expr(work.writes, kernel), "}");
 }
 
+std::string yaml_windows(const KernelDescriptor& descriptor) {
+  if (descriptor.steps.empty()) return "";
+  return cat(", lower: ", yaml_list(Json(descriptor.lower)), ", upper: ", yaml_list(Json(descriptor.upper)),
+             ", steps: ", yaml_list(Json(descriptor.steps)));
+}
+
 std::string yaml_descriptors(const KernelMeta& kernel) {
   std::string out;
   for (const KernelDescriptor& descriptor : kernel.descriptors) {
@@ -283,7 +325,8 @@ std::string yaml_descriptors(const KernelMeta& kernel) {
             ", dims: ", yaml_list(exprs_json(descriptor.dims, kernel.dims)),
             ", strides: ", yaml_list(exprs_json(descriptor.strides, kernel.dims)),
             ", offset: ", yaml_expr(descriptor.offset, kernel),
-            ", box: ", yaml_list(Json(descriptor.box)), ", swizzle: ", descriptor.swizzle, "}\n");
+            ", box: ", yaml_list(Json(descriptor.box)), ", swizzle: ", descriptor.swizzle,
+            yaml_windows(descriptor), "}\n");
   }
   return out;
 }

@@ -37,8 +37,11 @@ struct KernelDescriptor {
   std::vector<Expr> dims;       ///< extents over KernelMeta::dims, innermost first
   std::vector<Expr> strides;    ///< bytes, of the dims from the second on
   Expr offset = const_expr(0);  ///< bytes from the buffer's start
-  std::vector<int64_t> box;     ///< extents of what one copy moves, beside dims
+  std::vector<int64_t> box;     ///< extents of what one copy moves, beside dims; of windows channels and windows
   int64_t swizzle = 0;          ///< bytes of the shared-memory swizzle: 0, 32, 64 or 128
+  /// Of windows of an image, for each axis between the first dim and the last: how far from its two ends windows begin,
+  /// and how far from each other. Empty otherwise.
+  std::vector<int64_t> lower, upper, steps;
   bool operator==(const KernelDescriptor&) const = default;
 };
 

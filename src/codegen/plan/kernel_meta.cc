@@ -89,6 +89,9 @@ format::KernelDescriptor descriptor_of(Attr map, const std::vector<std::string>&
   descriptor.offset = format_dim(entry::read(map, TensorMap::offset), dims);
   descriptor.box = entry::read(map, TensorMap::box).vector();
   descriptor.swizzle = entry::read(map, TensorMap::swizzle);
+  descriptor.lower = entry::read(map, TensorMap::lower).vector();
+  descriptor.upper = entry::read(map, TensorMap::upper).vector();
+  descriptor.steps = entry::read(map, TensorMap::steps).vector();
   return descriptor;
 }
 

@@ -185,8 +185,16 @@ void Emitter::emit_tma(Op* op) {
   }
   Value* mask = op->in(in_::TmaLoad::multicast);
   std::string to = address(in(op, in_::TmaLoad::destination)), bar = address(in(op, in_::TmaLoad::bar));
-  std::string head = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-                                 coordinates.size());
+  std::string taps;
+  for (Value* tap : op->ins(in_::TmaLoad::taps)) {
+    uint32_t half = word(WordClass::Half);
+    Operand wide = in_register(values_.at(tap).words[0], WordClass::Single);
+    add({half}, fmt::format("cvt.u16.u32 {}, {}", token(half), text(wide)));
+    taps += (taps.empty() ? "" : ", ") + token(half);
+  }
+  std::string head = fmt::format("cp.async.bulk.tensor.{}d.shared::cluster.global.{}.mbarrier::complete_tx::bytes",
+                                 coordinates.size(), taps.empty() ? "tile" : "im2col");
+  if (!taps.empty()) bar += ", {" + taps + "}";
   if (!mask) return line("{} {}, {}, {}", head, to, place, bar);
   uint32_t low = word(WordClass::Half);
   Operand blocks = in_register(values_.at(mask).words[0], WordClass::Single);

@@ -6,6 +6,7 @@
 #include "ir/core/common_attributes.h"
 #include "ir/schedule/verify.h"
 #include "ir/text/verifier.h"
+#include "ir/text/window_shape.h"
 
 namespace tessera::schedule {
 
@@ -49,6 +50,9 @@ void verify_view(Op* op, OpVerifier& verifier) {
   if (view->space != MemorySpace::Global)
     verifier.error("a window on a parameter is in global memory");
   check_dtype(memory, view, verifier);
+  if (Attr windows = op->attr(attr::View::windows)) {
+    return verify_windows(op->module()->context(), windows, memory, view, verifier);
+  }
   verify_view_bounds(memory, view, verifier);
 }
 

@@ -43,7 +43,14 @@ std::string problem_of(Attr map, size_t buffers) {
     return fmt::format("'strides' must list {} sizes", rank - 1);
   }
   AttrList box = entry::read(map, TensorMap::box);
-  if (box.size() != rank) return fmt::format("'box' must list {} extents", rank);
+  bool of_windows = entry::node(map, TensorMap::steps);
+  for (const auto& key : {TensorMap::lower, TensorMap::upper, TensorMap::steps}) {
+    size_t count = entry::read(map, key).size();
+    bool fits = of_windows ? rank >= 3 && count == rank - 2 : !entry::node(map, key);
+    if (!fits) return fmt::format("'{}' must list a number for each axis of an image", key.name);
+  }
+  if (of_windows && box.size() != 2) return "'box' must list channels and windows";
+  if (!of_windows && box.size() != rank) return fmt::format("'box' must list {} extents", rank);
   for (int64_t extent : box) {
     if (extent < 1 || extent > 256) return fmt::format("a box extends over 1 to 256 elements, not {}", extent);
   }

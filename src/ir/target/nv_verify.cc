@@ -113,6 +113,9 @@ void verify_tma_load(Op* op, OpVerifier& verifier) {
   expect_shared(verifier, "the destination", op->in(in::TmaLoad::destination)->type());
   expect_shared(verifier, "the barrier", op->in(in::TmaLoad::bar)->type());
   if (Value* mask = op->in(in::TmaLoad::multicast)) expect_i32(verifier, "the multicast mask", mask->type());
+  unsigned taps = op->slot_size(in::TmaLoad::taps), rank = op->slot_size(in::TmaLoad::coordinates);
+  if (taps && taps + 2 != rank) verifier.error("{} taps for {} coordinates", taps, rank);
+  for (Value* tap : op->ins(in::TmaLoad::taps)) expect_i32(verifier, "a tap", tap->type());
 }
 
 void verify_tma_store(Op* op, OpVerifier& verifier) {

@@ -40,6 +40,29 @@ void KernelRun::window(Value* value, EvalMemory* memory, size_t base, Type type)
 void KernelRun::run_view(Op* op) {
   EvalValue& memory = at(op->operand(0));
   window(op->result(), memory.memory, memory.base, op->result()->type());
+  EvalValue& view = at(op->result());
+  view.windows = nullptr;
+  if (std::optional<WindowShape> shape = read_windows(op->attr(attr::View::windows))) {
+    view.windows = std::make_shared<WindowShape>(std::move(*shape));
+    view.image = sizes(op->operand(0)->type()->dims);
+  }
+}
+
+/// The element of the memory that element [tap, window, channel] of its windows is; nothing outside of the image.
+std::optional<int64_t> KernelRun::in_image(const EvalValue& view, const Position& position) {
+  const WindowShape& shape = *view.windows;
+  int64_t tap = position[0], window = position[1], element = 0, scale = view.image.back();
+  for (size_t i = shape.axes(); i-- > 0;) {
+    int64_t extent = view.image[i + 1];
+    int64_t positions = (extent + shape.before[i] + shape.after[i] - shape.reach(i) - 1) / shape.step[i] + 1;
+    int64_t at = window % positions * shape.step[i] + tap % shape.size[i] * shape.dilation[i] - shape.before[i];
+    if (at < 0 || at >= extent) return std::nullopt;
+    element += at * scale;
+    scale *= extent;
+    window /= positions;
+    tap /= shape.size[i];
+  }
+  return element + window * scale + position[2];
 }
 
 void KernelRun::run_slot(Op* op) {
@@ -139,7 +162,13 @@ std::optional<size_t> KernelRun::address(const EvalValue& window, const Position
     return std::nullopt;
   }
   int64_t element = window.offset;
-  for (size_t i = 0; i < position.size(); ++i) element += position[i] * window.strides[i];
+  if (window.windows) {
+    std::optional<int64_t> inside = in_image(window, position);
+    if (!inside) return std::nullopt;
+    element = *inside;
+  } else {
+    for (size_t i = 0; i < position.size(); ++i) element += position[i] * window.strides[i];
+  }
   if (element < 0 || window.base + (size_t(element) + 1) * bytes > window.memory->size) {
     fail(fmt::format("element {} is outside of its memory", element));
     return std::nullopt;
@@ -150,7 +179,7 @@ std::optional<size_t> KernelRun::address(const EvalValue& window, const Position
 Element KernelRun::read(const EvalValue& window, const Position& position, DType dtype,
                         const AccessMade& made, uint8_t warp) {
   std::optional<size_t> at_byte = address(window, position, dtype);
-  if (!at_byte) return {.i = 0};
+  if (!at_byte) return is_float(dtype) ? Element{.f = 0} : Element{.i = 0};
   touch(*window.memory, *at_byte, byte_size(dtype), made, warp);
   return load_element(dtype, window.memory->bytes + *at_byte);
 }

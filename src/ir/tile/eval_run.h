@@ -100,6 +100,8 @@ class KernelRun {
   void run_alloc_shared(Op* op);
   void new_scratch(size_t bytes);
   EvalMemory* new_shared(size_t bytes);
+  std::optional<int64_t> in_image(const EvalValue& view, const Position& position);
+  /// The byte where the element is; nothing of windows outside of their image, or where an error was reported.
   std::optional<size_t> address(const EvalValue& window, const Position& position, DType dtype);
   Element read(const EvalValue& window, const Position& position, DType dtype,
                const AccessMade& made, uint8_t warp);

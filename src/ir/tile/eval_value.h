@@ -9,6 +9,7 @@
 
 #include "ir/layout/shared_layout.h"
 #include "ir/numbers/elementwise.h"
+#include "ir/text/window_shape.h"
 #include "ir/tile/eval_order.h"
 
 namespace tessera::tile {
@@ -40,6 +41,9 @@ struct EvalValue {
   /// Where the last axes lie; the axes before them are contiguous in steps of `slot_bytes`.
   const layout::SharedLayout* layout = nullptr;
   int64_t slot_bytes = 0;
+  /// Of a view of windows: how it reads `image`, the memory's extents.
+  std::shared_ptr<const WindowShape> windows;
+  std::vector<int64_t> image;
   // What barriers and channels are in place of memory.
   EvalBarrier* barriers = nullptr;
   EvalChannel* channel = nullptr;

@@ -1,3 +1,4 @@
+#include "ir/text/window_shape.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 
@@ -33,6 +34,10 @@ void verify_view(Op* op, OpVerifier& verifier) {
                        (def->is(info(OpKind::AllocShared)) && memory->type()->layout.empty());
   if (!is_contiguous) {
     return verifier.error("it is a view of a parameter or an alloc, not of another view, nor of memory with a layout");
+  }
+  if (Attr windows = op->attr(attr::View::windows)) {
+    if (def) return verifier.error("windows are a view of a parameter");
+    verify_windows(op->module()->context(), windows, memory->type(), result, verifier);
   }
   if (result->dtype != memory->type()->dtype) {
     verifier.error("a view of {} on memory of {}", to_string(result->dtype),

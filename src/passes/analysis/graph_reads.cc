@@ -5,6 +5,7 @@
 
 #include "ir/graph/ops.h"
 #include "ir/numbers/mma.h"
+#include "passes/analysis/image_windows.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -162,6 +163,7 @@ GraphReads::GraphReads(Block* block, const Machine* machine)
     : dims_(&block->parent_op()->module()->context().dims()),
       machine_(machine),
       block_(block) {
+  find_image_windows();
   find_live();
   for (Op* op : live_) add(op);
   for (unsigned i = 0; i < terminator_->operand_count(); ++i) {
@@ -175,6 +177,24 @@ GraphReads::GraphReads(Block* block, const Machine* machine)
   }
 }
 
+/// Before what is live is known: nobody else may need the windows.
+void GraphReads::find_image_windows() {
+  if (!machine_ || !machine_->gpu.has_tma) return;
+  for (Op* op : *block_) {
+    if (!op->is(graph::info(OpKind::Gemm))) continue;
+    std::optional<ImageWindows> found = image_windows_of(op);
+    if (!found) continue;
+    forms_.emplace(op, std::move(found->form));
+    windows_.emplace(op, found->image);
+  }
+}
+
+/// What the op takes there, or reads in its place.
+Value* GraphReads::operand_of(Op* op, unsigned position) const {
+  auto windows = position == 0 ? windows_.find(op) : windows_.end();
+  return windows == windows_.end() ? op->operand(position) : windows->second;
+}
+
 void GraphReads::find_live() {
   terminator_ = block_->terminator();
   std::set<Op*> live = {terminator_};
@@ -182,7 +202,7 @@ void GraphReads::find_live() {
     if (!live.count(op) && op->is_pure()) continue;
     live.insert(op);
     for (unsigned i = 0; i < op->operand_count(); ++i) {
-      if (Op* def = op->operand(i)->def()) live.insert(def);
+      if (Op* def = operand_of(op, i)->def()) live.insert(def);
     }
     if (op->region_count() == 0) continue;
     for (Value* value : captured_[op] = captured_values(op)) {
@@ -336,15 +356,13 @@ bool GraphReads::take_windows(Op* reshape) {
   std::optional<AnchorForm> form = window_matmul_form(matmul, reshape, inner.access);
   if (!form) return false;
   forms_.emplace(matmul, std::move(*form));
-  windows_.emplace(matmul, reshape);
+  windows_.emplace(matmul, reshape->operand(0));
   return true;
 }
 
 Read GraphReads::anchor_operand(Op* op, unsigned position) {
-  Value* value = op->operand(position);
+  Value* value = operand_of(op, position);
   const AnchorForm& form = forms_.at(op);
-  auto windows = position == 0 ? windows_.find(op) : windows_.end();
-  if (windows != windows_.end()) value = windows->second->operand(0);
   Read read = resolve(value);
   Op* def = read.base->def();
   bool is_buffer = !def || graph_role(def) != GraphRole::Source || forced(read.base);

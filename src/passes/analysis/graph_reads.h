@@ -54,8 +54,8 @@ std::vector<Value*> captured_values(Op* op);
 
 class GraphReads {
  public:
-  /// On a CPU matmuls read windows that strides cannot say as they lie (window_matmul_form); otherwise these are
-  /// copied first. So are operands of matmuls that the machine's instruction cannot read as they lie (reads_along_k).
+  /// On a CPU matmuls read windows that strides cannot say as they lie (window_matmul_form), and with a copy engine
+  /// also those of padded images (image_windows_of); otherwise these are copied first. So are operands of matmuls that the machine's instruction cannot read as they lie (reads_along_k).
   /// `machine` may be null.
   explicit GraphReads(Block* block, const Machine* machine = nullptr);
 
@@ -78,6 +78,8 @@ class GraphReads {
   const Machine* machine() const { return machine_; }
 
  private:
+  void find_image_windows();
+  Value* operand_of(Op* op, unsigned position) const;
   void find_live();
   void add(Op* op);
   void add_host(Op* op);
@@ -94,7 +96,7 @@ class GraphReads {
   DimTable* dims_;
   const Machine* machine_;
   std::map<Op*, AnchorForm> forms_;
-  std::map<Op*, Op*> windows_;  ///< of matmuls: the reshape that they read through
+  std::map<Op*, Value*> windows_;  ///< of matmuls: what they read in place of their first operand
   Block* block_;
   Op* terminator_ = nullptr;
   std::vector<Op*> live_;

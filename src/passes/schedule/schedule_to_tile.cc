@@ -20,6 +20,7 @@
 #include "ir/text/entries.h"
 #include "ir/tile/build.h"
 #include "passes/pass.h"
+#include "passes/tile/common/window_loads.h"
 
 namespace tessera {
 
@@ -33,7 +34,8 @@ constexpr double most_size = 0x1p31, most_index = 0x1p63;
 
 class KernelLowering {
  public:
-  KernelLowering(Module& module, Op* kernel) : builder_(module), kernel_(kernel) {}
+  KernelLowering(Module& module, Op* kernel, const Machine* machine)
+      : builder_(module), kernel_(kernel), machine_(machine) {}
 
   void run() {
     Op* lowered = make_kernel();
@@ -404,10 +406,25 @@ class KernelLowering {
     return found;
   }
 
+  /// Whether the copy engine may bring what is loaded, as it does only for dots.
+  bool may_be_copied(Op* load) {
+    if (!machine_->gpu.has_tma) return false;
+    for (Value* value = load->result(); value->has_one_use(); value = value->first_use()->owner()->result()) {
+      Op* user = value->first_use()->owner();
+      if (user->is(schedule::info(SOp::Dot))) return value->first_use()->index() < 2;
+      if (!user->is(schedule::info(SOp::Reshape))) return false;
+    }
+    return false;
+  }
+
   void lower_load(Op* op) {
     Value* memory = op->in(schedule::in::Load::memory);
     Type type = op->result()->type();
     Access a = access(op->ins(schedule::in::Load::index), type, memory->type());
+    Value* lowered = mapped(memory);
+    if (windows_of(lowered) && machine_ && !may_be_copied(op)) {
+      return define(op, gather_windows(builder_, lowered, a.offsets, a.limits, type));
+    }
     define(op, tile::load(builder_, mapped(memory), a.offsets, a.limits, type,
                           op->attr(schedule::attr::Load::fill)));
   }
@@ -470,6 +487,7 @@ class KernelLowering {
 
   Builder builder_;
   Op* kernel_;
+  const Machine* machine_;  ///< null: none in particular
   std::map<Value*, Value*> values_;
   std::map<Value*, std::optional<double>> most_;
   std::map<std::tuple<Value*, Dim, Dim>, Position> positions_;
@@ -477,9 +495,9 @@ class KernelLowering {
 
 }  // namespace
 
-Status schedule_to_tile(Module& module, PassContext&) {
+Status schedule_to_tile(Module& module, PassContext& context) {
   for (Op* op : *module.body()) {
-    if (op->is(schedule::info(SOp::Kernel))) KernelLowering(module, op).run();
+    if (op->is(schedule::info(SOp::Kernel))) KernelLowering(module, op, context.machine).run();
   }
   module.set_level(Level::Tile);
   return success;

@@ -32,6 +32,7 @@
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
+#include "ir/text/window_shape.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
@@ -124,7 +125,7 @@ class KernelNeeds {
         Op* load = flat_load(window);
         bool loads =
             load && load->is(schedule::info(OpKind::Load)) && !load->has(common::Access::fill);
-        possible &= loads && add_copy(load->in(in::Load::memory)->type(), window->type(), facts);
+        possible &= loads && add_copy(load->in(in::Load::memory), window->type(), facts);
       }
     });
     return possible ? std::optional(facts) : std::nullopt;
@@ -137,7 +138,7 @@ class KernelNeeds {
       if (!op->is(schedule::info(OpKind::Store))) return;
       Facts of_store;
       Type tile = op->in(in::Store::value)->type();
-      if (add_copy(op->in(in::Store::memory)->type(), tile, of_store)) add(facts, of_store);
+      if (add_copy(op->in(in::Store::memory), tile, of_store)) add(facts, of_store);
     });
     return facts;
   }
@@ -301,7 +302,11 @@ class KernelNeeds {
     });
   }
 
-  bool add_copy(Type memory, Type tile, Facts& facts) const {
+  bool add_copy(Value* place, Type tile, Facts& facts) const {
+    Op* def = place->def();
+    std::optional<WindowShape> windows =
+        def && def->is(schedule::info(OpKind::View)) ? read_windows(def->attr(attr::View::windows)) : std::nullopt;
+    Type memory = place->type(), image = windows ? def->operand(0)->type() : memory;
     bool constant = std::ranges::all_of(tile->dims, [](Dim dim) { return dim->constant().has_value(); });
     if (!constant) return false;
     std::vector<Dim> extents;
@@ -310,12 +315,14 @@ class KernelNeeds {
     }
     Type window = context_.tile(extents, tile->dtype);
     auto shared = staged_layout(context_, memory, window);
-    auto needs = shared ? tensor_copy_needs(context_, memory, window, *shared) : std::nullopt;
+    if (!shared) return false;
+    auto needs = windows ? window_copy_needs(*windows, image, window, *shared)
+                         : tensor_copy_needs(context_, memory, window, *shared);
     if (!needs) return false;
     for (const NeededMultiple& need : *needs) {
       if (!need_multiple(table_, known_, need, facts)) return false;
     }
-    for (Dim extent : memory->dims) {
+    for (Dim extent : image->dims) {
       if (extent->is_constant(0)) return false;
       if (!extent->constant()) add(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
     }

@@ -40,7 +40,8 @@ struct GpuCase {
   SmallSchedule schedule;
   std::vector<DimValues> sizes{{}};
   double bound = 1e-5;  ///< of results against the graph's, relative to 1 + their largest element
-  /// In place of a graph: a program whose entry f calls kernels of its own, with their schedules.
+  /// In place of a graph: a program whose entry f calls kernels of its own, with their schedules, or functions of the
+  /// library, with `schedule` where it has blocks.
   std::string source = {};
 };
 

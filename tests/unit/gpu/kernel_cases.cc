@@ -569,6 +569,65 @@ def f(x: Tensor[M, 0, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
 )", {{{"M", 5}}, {{"M", 0}}}, 0)};
 }
 
+/// Windows of images that are read where they are: by the copy engine, or row by row.
+std::vector<GpuCase> convolutions() {
+  auto where = [](const std::string& arguments) {
+    std::string clause;
+    for (const char* size : {"H", "W", "L"}) {
+      if (arguments.find(fmt::format(" {},", size)) == std::string::npos) continue;
+      clause += fmt::format("{}1 <= {}", clause.empty() ? " where " : ", ", size);
+    }
+    return clause;
+  };
+  auto library = [&](const std::string& name, const std::string& arguments, const std::string& call,
+                    std::vector<DimValues> sizes, int64_t k = 16) {
+    GpuCase made = kernel_case("convolution " + name, fmt::format(R"(
+from tessera.nn import conv1d, conv2d, conv3d, pad
+
+@jit
+def f({}){}:
+    return {}
+)", arguments, where(arguments), call), std::move(sizes), 8e-3);
+    made.schedule = {.block = {{"m", 64}, {"n", 32}, {"k", k}}, .warps = 4, .stages = 2,
+                     .roles = {{"load", 1}, {"mma", 1}}, .persistent = true};
+    return made;
+  };
+  const std::string known = "x: Tensor[B, H, W, 16, bf16], w: Tensor[3, 3, 16, 40, bf16]";
+  auto of = [](int64_t b, int64_t h, int64_t w) { return DimValues{{"B", b}, {"H", h}, {"W", w}}; };
+  return {
+      library("of padded images", known, "conv2d(x, w, padding=1)", {of(2, 7, 9), of(1, 1, 1), of(0, 3, 3)}),
+      library("with a bias, by steps", known + ", b: Tensor[40, bf16]", "relu(conv2d(x, w, b, strides=(2, 3), padding=(3, 1)))",
+              {of(2, 9, 10), of(1, 1, 1)}),
+      library("of windows with holes", "x: Tensor[B, 9, W, 24, f16], w: Tensor[3, 2, 24, 8, f16]",
+              "conv2d(x, w, dilation=(2, 3), padding=(0, 2))", {{{"B", 3}, {"W", 5}}, {{"B", 1}, {"W", 1}}}),
+      library("of any number of channels", "x: Tensor[B, 5, 6, C, bf16], w: Tensor[3, 3, C, N, bf16]",
+              "conv2d(x, w, padding=1)",
+              {{{"B", 2}, {"C", 24}, {"N", 40}}, {{"B", 1}, {"C", 5}, {"N", 3}}, {{"B", 1}, {"C", 8}, {"N", 5}}}),
+      library("of one element by steps", "x: Tensor[B, 7, 8, 16, bf16], w: Tensor[1, 1, 16, 8, bf16]",
+              "conv2d(x, w, strides=2)", {{{"B", 3}}}),
+      library("of lines", "x: Tensor[B, L, 32, bf16], w: Tensor[5, 32, 24, bf16]", "conv1d(x, w, padding=2)",
+              {{{"B", 3}, {"L", 50}}, {{"B", 1}, {"L", 1}}}),
+      library("in space", "x: Tensor[B, 3, 4, 5, 16, bf16], w: Tensor[3, 3, 3, 16, 16, bf16]",
+              "conv3d(x, w, strides=(1, 2, 1), padding=1)", {{{"B", 2}}}, 32),
+      library("of images with more zeros before", "x: Tensor[B, 4, 5, 16, bf16], w: Tensor[3, 3, 16, 8, bf16]",
+              "conv2d(pad(x, ((0, 0), (2, 0), (0, 1), (0, 0))), w)", {{{"B", 2}}}),
+      kernel_case("windows that no dot reads", R"(
+@kernel.schedule(Schedule(BM=16, BN=32, warps=2))
+def spread(x: Tensor[B, H, W, C, f32], w: Tensor[6, C, f32]) -> Tensor[B * ((H - 1) // 2 + 1) * (W + 1), C, f32]:
+    a   = tile.windows(x, (3, 2), strides=(2, 1), padding=((1, 1), (2, 0)), dilation=(1, 1))
+    t   = tile.context(m=B * ((H - 1) // 2 + 1) * (W + 1), n=C)
+    acc = tile.zeros((t.m, t.n), f32)
+    for r in range(6):
+        acc = acc + tile.load(a, (r, t.i, t.j), (t.m, t.n)) * tile.load(w, (r, t.j), (t.n,))
+    return acc
+
+@jit
+def f(x: Tensor[B, H, W, C, f32], w: Tensor[6, C, f32]) where 1 <= H, 1 <= W:
+    return spread(x, w)
+)", {{{"B", 2}, {"H", 5}, {"W", 3}, {"C", 40}}, {{"B", 1}, {"H", 1}, {"W", 1}, {"C", 1}}}, 1e-5),
+  };
+}
+
 }  // namespace
 
 std::vector<GpuCase> kernel_cases() {
@@ -581,6 +640,7 @@ std::vector<GpuCase> kernel_cases() {
   for (GpuCase& each : gated()) all.push_back(std::move(each));
   for (GpuCase& each : squares()) all.push_back(std::move(each));
   for (GpuCase& each : empty_axes()) all.push_back(std::move(each));
+  for (GpuCase& each : convolutions()) all.push_back(std::move(each));
   return all;
 }
 

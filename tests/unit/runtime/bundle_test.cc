@@ -318,6 +318,30 @@ TEST_CASE("clusters, persistence and descriptors are read back and printed", "[f
                      "box: [64, 128], swizzle: 128}\n"));
 }
 
+TEST_CASE("descriptors of windows are read back, printed and checked", "[format]") {
+  KernelMeta kernel = kernel_with_descriptor();
+  KernelDescriptor& map = kernel.descriptors[0];
+  map.dims.push_back(const_expr(3));
+  map.strides.push_back(const_expr(4096));
+  map.lower = {-1};
+  map.upper = {1};
+  map.steps = {2};
+  CHECK(refusal_of(kernel) == "");
+  CHECK(kernel_yaml(kernel).ends_with("box: [64, 128], swizzle: 128, lower: [-1], upper: [1], steps: [2]}\n"));
+  const std::string place = "reflection.json: kernels['cuda:sm_90a'][0]: descriptor 0: ";
+  map.steps = {9};
+  CHECK(refusal_of(kernel) == place + "windows begin 9 from each other");
+  map.steps = {2};
+  map.lower = {-40000};
+  CHECK(refusal_of(kernel) == place + "windows begin -40000 from the end of an image");
+  map.lower = {-1, -1};
+  CHECK(refusal_of(kernel) == place + "its windows disagree about the rank");
+  map.lower = {-1};
+  map.dims.pop_back();
+  map.strides.pop_back();
+  CHECK(refusal_of(kernel) == place + "it has windows along 1 axes");
+}
+
 TEST_CASE("kernel metadata that no machine could follow is refused", "[format]") {
   const std::string place = "reflection.json: kernels['cuda:sm_90a'][0]: ";
   auto refused = [&](auto change) {

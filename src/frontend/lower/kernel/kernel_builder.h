@@ -23,6 +23,7 @@
 #include "frontend/lower/kernel/tile_ops.h"
 #include "frontend/values/schedule_table.h"
 #include "ir/schedule/kernel_library.h"
+#include "ir/text/window_shape.h"
 
 namespace tessera::frontend {
 
@@ -377,6 +378,12 @@ class KernelBuilder final : public Lowering {
   Datum load_tied(const IrValue& tensor, const BoundArguments& arguments);
   Datum make_load(const IrValue& tensor, std::vector<Value*> index, const std::vector<Dim>& tile,
                   size_t drop, const BoundArguments& arguments, std::vector<const KernelAxis*> asked = {});
+  bool is_windows(const Datum& datum) const;
+  std::optional<std::vector<int64_t>> window_numbers(const BoundArguments& arguments, size_t which, size_t axes,
+                                                     int64_t least, std::string_view what);
+  bool window_padding(const BoundArguments& arguments, WindowShape& shape);
+  Datum windows(const BoundArguments& arguments);
+  Datum load_windows(const IrValue& windows, const BoundArguments& arguments);
   Datum gather(const BoundArguments& arguments);
   void label_axes(DiagnosticEngine::Builder& builder);
   std::optional<std::pair<Value*, Dim>> instance_tile(const IrValue& tensor, size_t dim, Loc loc);

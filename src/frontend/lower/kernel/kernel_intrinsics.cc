@@ -69,6 +69,7 @@ std::optional<Datum> KernelBuilder::call_builtin(const Builtin& builtin, const B
   if (builtin.table != tile_table) return call_common(builtin, arguments, loc);
   auto id = TileBuiltin(builtin.id);
   if (id == TileBuiltin::Context) return open_context(arguments[0], loc);
+  if (id == TileBuiltin::Windows) return windows(arguments);
   if (!has_context(fmt::format("tile.{}", builtin.name), loc)) return Datum::poison();
   return call_tile(builtin, arguments, loc);
 }

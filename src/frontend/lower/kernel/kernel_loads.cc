@@ -1,4 +1,4 @@
-// `tile.load` and `tile.gather`: from the indices of the language to those of sched.load, one for
+// `tile.load`, `tile.windows` and `tile.gather`: from the indices of the language to those of sched.load, one for
 // each dimension.
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include "frontend/values/tile_builtins.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
+#include "ir/text/window_shape.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -19,6 +20,17 @@ namespace {
 
 // Positions in the signature of tile.load.
 enum LoadArgument : size_t { Tensor, Index, Shape, Rows, Cols, Fill, Vector, Ahead };
+// Those of tile.windows.
+enum WindowsArgument : size_t { Image, Size, Strides, Padding, Dilation };
+
+constexpr int64_t most_apart = int64_t(1) << 16;
+
+std::optional<int64_t> number_from(const Datum& datum, int64_t least) {
+  std::optional<int64_t> number;
+  if (datum.is(DatumKind::Int)) number = datum.as_int();
+  if (datum.is(DatumKind::Dim)) number = datum.as_dim()->constant();
+  return number && *number >= least && *number <= most_apart ? number : std::nullopt;
+}
 
 std::string subject(const IrValue& tensor) {
   return fmt::format("'{}'", tensor.name);
@@ -29,6 +41,7 @@ std::string subject(const IrValue& tensor) {
 Datum KernelBuilder::load(const BoundArguments& arguments) {
   const Datum& x = arguments[Tensor];
   if (is_memory(x) && arguments[Index].is_none()) return load_memory(x, arguments);
+  if (is_windows(x)) return load_windows(x.as_ir(), arguments);
   if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tensor)) {
     report(diag::wrong_kind, arguments.locs[Tensor], "the source of 'tile.load'", describe(x),
            "a tensor");
@@ -221,6 +234,93 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
   if (asked.size() == tile.size()) origins_.asked[value->def()] = std::move(asked);
   std::vector<Dim> kept(tile.begin() + ptrdiff_t(drop), tile.end());
   return ops_.handle(ops_.reshape(value, kept), arguments.call);
+}
+
+bool KernelBuilder::is_windows(const Datum& datum) const {
+  if (!datum.is_ir()) return false;
+  Op* def = datum.as_ir().value->def();
+  return def && def->is(info(OpKind::View)) && def->has(schedule::attr::View::windows);
+}
+
+/// One number for each of so many axes, or one for all; nothing when an error was reported.
+std::optional<std::vector<int64_t>> KernelBuilder::window_numbers(const BoundArguments& arguments, size_t which,
+                                                                  size_t axes, int64_t least, std::string_view what) {
+  const Datum& given = arguments[which];
+  std::vector<Datum> each(axes, given);
+  if (given.is_sequence()) each = given.elements();
+  std::vector<int64_t> numbers;
+  for (const Datum& datum : each) {
+    if (auto number = number_from(datum, least)) numbers.push_back(*number);
+  }
+  if (numbers.size() == axes && each.size() == axes) return numbers;
+  report(diag::wrong_kind, arguments.locs[which], fmt::format("'{}' of 'tile.windows'", what), describe(given),
+         fmt::format("a known number from {} up, or one for each of {}", least, counted(axes, "axis", "axes")));
+  return std::nullopt;
+}
+
+/// As window_numbers; a pair stands for what lies before and after the image.
+bool KernelBuilder::window_padding(const BoundArguments& arguments, WindowShape& shape) {
+  const Datum& given = arguments[Padding];
+  std::vector<Datum> each(shape.axes(), given);
+  if (given.is_sequence()) each = given.elements();
+  for (const Datum& datum : each) {
+    bool is_pair = datum.is_sequence() && datum.elements().size() == 2;
+    auto before = number_from(is_pair ? datum.elements()[0] : datum, 0);
+    auto after = number_from(is_pair ? datum.elements()[1] : datum, 0);
+    if (!before || !after) break;
+    shape.before.push_back(*before);
+    shape.after.push_back(*after);
+  }
+  if (shape.before.size() == shape.axes() && each.size() == shape.axes()) return true;
+  report(diag::wrong_kind, arguments.locs[Padding], "'padding' of 'tile.windows'", describe(given),
+         fmt::format("a known number from 0 up or a pair (before, after), or one for each of {}",
+                     counted(shape.axes(), "axis", "axes")));
+  return false;
+}
+
+Datum KernelBuilder::windows(const BoundArguments& arguments) {
+  const Datum& x = arguments[Image];
+  bool is_image = x.is_ir() && x.as_ir().value->type()->is(TypeKind::Tensor) &&
+                  x.as_ir().value->type()->rank() >= 3 && x.as_ir().value->type()->rank() <= 5;
+  if (!is_image) {
+    report(diag::wrong_kind, arguments.locs[Image], "the image of 'tile.windows'", describe(x),
+           "a tensor of rank 3 to 5");
+    return Datum::poison();
+  }
+  Value* memory = x.as_ir().value;
+  if (!check_load(memory, arguments.call)) return Datum::poison();
+  size_t axes = memory->type()->rank() - 2;
+  WindowShape shape;
+  auto size = window_numbers(arguments, Size, axes, 1, "size");
+  auto steps = size ? window_numbers(arguments, Strides, axes, 1, "strides") : std::nullopt;
+  auto dilation = steps ? window_numbers(arguments, Dilation, axes, 1, "dilation") : std::nullopt;
+  if (!dilation) return Datum::poison();
+  shape.size = *size;
+  shape.step = *steps;
+  shape.dilation = *dilation;
+  if (!window_padding(arguments, shape)) return Datum::poison();
+  Builder builder(module_, kernel_->region()->front());
+  if (Op* first = kernel_->region()->front()->front()) builder.set_before(first);
+  builder.set_loc(arguments.call);
+  Value* view = builder.value(info(OpKind::View), {{memory}}, window_view(context(), shape, memory->type()),
+                              {schedule::attr::View::windows(window_attr(context(), shape))});
+  IrValue handle = ops_.handle(view, arguments.call).as_ir();
+  handle.name = x.as_ir().name;
+  return Datum::ir(handle);
+}
+
+/// A tile of windows and channels: tile.load(a, (tap, i, k), (t.m, t.k)).
+Datum KernelBuilder::load_windows(const IrValue& windows, const BoundArguments& arguments) {
+  if (!arguments[Rows].is_none() || !arguments[Cols].is_none() || arguments[Index].is_none()) {
+    report(diag::missing_argument, arguments.call, arguments[Index].is_none() ? "index" : "shape", "tile.load");
+    return Datum::poison();
+  }
+  bool is_zero = arguments[Fill].is(DatumKind::Int) && arguments[Fill].as_int() == 0;
+  if (!is_zero) {
+    report(diag::wrong_kind, arguments.locs[Fill], "'fill' of windows", describe(arguments[Fill]), "0");
+    return Datum::poison();
+  }
+  return load_at(windows, arguments);
 }
 
 Datum KernelBuilder::gather(const BoundArguments& arguments) {

@@ -24,11 +24,13 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
+#include "passes/tile/common/window_loads.h"
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/flat_stores.h"
 #include "passes/tile/gpu/operand_loads.h"
@@ -63,16 +65,48 @@ class PipelinePlan {
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.normalise(dot->in(slot));
     }
+    for (const std::vector<Op*>& group : groups_of(dots)) gather_what_is_not_copied(group, paths);
     if (pipelined_ || (!dots.empty() && leaves_open())) find_pipelines(dots, paths);
+    std::vector<std::vector<Op*>> groups = groups_of(dots);
+    for (const std::vector<Op*>& group : groups) stage(group, paths);
+  }
+
+ private:
+  std::vector<std::vector<Op*>> groups_of(const std::vector<Op*>& dots) {
     std::vector<std::vector<Op*>> groups;
     for (Op* dot : dots) {
       if (groups.empty() || !joins(groups.back(), dot)) groups.emplace_back();
       groups.back().push_back(dot);
     }
-    for (const std::vector<Op*>& group : groups) stage(group, paths);
+    return groups;
   }
 
- private:
+  /// Windows that the copy engine does not bring become rows that threads gather: where it cannot, and where threads
+  /// bring another operand.
+  void gather_what_is_not_copied(const std::vector<Op*>& group, const OperandPaths& paths) {
+    std::set<Op*> loads;
+    bool by_threads = false;
+    for (Op* dot : group) {
+      const MmaInstruction* instruction = paths.instruction(dot);
+      for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
+        OperandPath path = paths.choose(dot, slot, instruction).path;
+        by_threads |= path == OperandPath::Copy || path == OperandPath::Store;
+        Op* load = global_load_of(dot->in(slot));
+        if (load && windows_of(load->in(in::Load::memory))) loads.insert(load);
+      }
+    }
+    if (!by_threads) return;
+    Builder& builder = staging_.builder();
+    for (Op* load : loads) {
+      builder.set_before(load);
+      builder.set_loc(load->loc());
+      Value* rows = gather_windows(builder, load->in(in::Load::memory), load->ins(in::Load::offsets),
+                                   load->ins(in::Load::limits), load->result()->type());
+      load->result()->replace_all_uses(rows);
+      load->erase();
+    }
+  }
+
   /// Whether the schedule leaves open how loads are kept in flight.
   bool leaves_open() const {
     Attr asked = kernel_->attr(attr::Kernel::schedule);

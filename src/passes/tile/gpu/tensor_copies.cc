@@ -2,6 +2,7 @@
 
 #include "ir/layout/text.h"
 #include "ir/tile/build.h"
+#include "passes/tile/common/window_loads.h"
 #include "runtime/base/tensor_maps.h"
 
 namespace tessera {
@@ -28,10 +29,14 @@ int contiguous_axis(Context& context, Type memory, Type tile) {
   return int(tile->rank()) - 1;
 }
 
-/// True if past the limit of axis `i` there is no memory: the limit is what remains of the extent.
+/// True if past the limit of axis `i` there is no memory: the limit is what remains of the extent, or 0.
 bool ends_with_memory(Value* limit, Value* offset, Dim extent, int64_t tile_extent) {
   if (std::optional<int64_t> known = tile::known_index(limit); known && *known >= tile_extent) return true;
   Op* def = limit->def();
+  if (def && def->info().elementwise == ElementwiseKind::Max && tile::known_index(def->operand(1)) == 0) {
+    limit = def->operand(0);
+    def = limit->def();
+  }
   if (!def) return false;
   auto is_extent = [&](Value* value) {
     if (std::optional<int64_t> known = tile::known_index(value)) return extent->is_constant(*known);
@@ -47,12 +52,8 @@ bool ends_with_memory(Value* limit, Value* offset, Dim extent, int64_t tile_exte
 bool is_on_axis(Value* condition, const std::vector<Value*>& offsets, Type memory, size_t lead) {
   Op* def = condition->def();
   if (!def || def->info().elementwise != ElementwiseKind::Gt || tile::known_index(def->operand(1)) != 0) return false;
-  Value* left = def->operand(0);
-  Op* most = left->def();
-  if (most && most->info().elementwise == ElementwiseKind::Max && tile::known_index(most->operand(1)) == 0)
-    left = most->operand(0);
   for (size_t i = 0; i < lead; ++i) {
-    if (ends_with_memory(left, offsets[i], memory->dims[i], 1)) return true;
+    if (ends_with_memory(def->operand(0), offsets[i], memory->dims[i], 1)) return true;
   }
   return false;
 }
@@ -104,14 +105,36 @@ std::optional<std::vector<NeededMultiple>> tensor_copy_needs(Context& context, T
   return needs;
 }
 
+std::optional<std::vector<NeededMultiple>> window_copy_needs(const WindowShape& shape, Type image, Type tile,
+                                                             const SharedLayout& shared) {
+  if (!base::has_tensor_map_type(to_string(image->dtype)) || tile->rank() != 2) return std::nullopt;
+  if (shared.swizzle() == Swizzle::None || shared.contiguous_axis() != 1) return std::nullopt;
+  if (shared.extents()[0] > largest_box) return std::nullopt;
+  if (!fits_tensor_map(shape, image->dims)) return std::nullopt;
+  return std::vector<NeededMultiple>{{image->dims.back(), copy_alignment / byte_size(tile->dtype)}};
+}
+
+namespace {
+
+/// What the memory of an access needs; of a view of windows what its image does.
+std::optional<std::vector<NeededMultiple>> needs_of(Value* memory, Type tile, const SharedLayout& shared) {
+  Op* windows = windows_of(memory);
+  Context& context = memory->parent_block()->parent_op()->module()->context();
+  if (!windows) return tensor_copy_needs(context, memory->type(), tile, shared);
+  return window_copy_needs(*read_windows(windows->attr(attr::View::windows)), windows->operand(0)->type(), tile, shared);
+}
+
+}  // namespace
+
 bool is_tensor_copy(Op* access, const SharedLayout& shared, const Divisibility& known) {
   bool loads = access->is(tile::info(OpKind::Load));
-  Type memory = access->in(loads ? unsigned(in::Load::memory) : unsigned(in::Store::memory))->type();
+  Value* place = access->in(loads ? unsigned(in::Load::memory) : unsigned(in::Store::memory));
+  Type memory = place->type();
   Type tile = loads ? access->result()->type() : access->in(in::Store::value)->type();
   std::vector<Value*> offsets = access->ins(loads ? unsigned(in::Load::offsets) : unsigned(in::Store::offsets));
   std::vector<Value*> limits = access->ins(loads ? unsigned(in::Load::limits) : unsigned(in::Store::limits));
   if (loads && access->has(attr::Load::fill)) return false;
-  auto needs = tensor_copy_needs(access->module()->context(), memory, tile, shared);
+  auto needs = needs_of(place, tile, shared);
   if (!needs) return false;
   for (const NeededMultiple& need : *needs) {
     if (known.of(need.of) % need.by != 0) return false;

@@ -3,6 +3,7 @@
 
 #include "ir/layout/shared_layout.h"
 #include "ir/numbers/machine.h"
+#include "ir/text/window_shape.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/divisibility.h"
 
@@ -23,6 +24,11 @@ struct NeededMultiple {
 /// The multiples that strides and start must have so that the copy engine can move tiles between
 /// memory (a tensor or a view) and shared memory of that layout; nothing when it cannot.
 std::optional<std::vector<NeededMultiple>> tensor_copy_needs(Context& context, Type memory, Type tile,
+                                                             const layout::SharedLayout& shared);
+
+/// As tensor_copy_needs, of a tile of [windows, channels] of an image (window_shape.h), which the engine reads window by
+/// window, each shifted by a tap.
+std::optional<std::vector<NeededMultiple>> window_copy_needs(const WindowShape& shape, Type image, Type tile,
                                                              const layout::SharedLayout& shared);
 
 /// True if the copy engine can move the tile of that layout between global memory (a parameter or a view) and shared

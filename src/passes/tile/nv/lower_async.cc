@@ -5,7 +5,10 @@
 #include "ir/layout/text.h"
 #include "ir/target/ops.h"
 #include "ir/text/entries.h"
+#include "ir/text/window_shape.h"
 #include "ir/tile/ops.h"
+#include "passes/tile/common/window_loads.h"
+#include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/nv/emit_where.h"
 #include "support/check.h"
 
@@ -41,6 +44,7 @@ Value* NvLowering::descriptor(Value* global, Type shared_type) {
   Context& context = b_.context();
   DimTable& table = context.dims();
   const layout::SharedLayout& shared = shared_layout_of(shared_type);
+  if (Op* windows = windows_of(global)) return window_descriptor(windows, shared);
   Type type = global->type();
   size_t rank = type->rank();
   std::vector<Dim> all_strides = tile::strides_of(context, type);
@@ -63,12 +67,96 @@ Value* NvLowering::descriptor(Value* global, Type shared_type) {
                                         TensorMap::dims(context, dims), TensorMap::dtype(context, type->dtype),
                                         TensorMap::offset(context, offset), TensorMap::strides(context, strides),
                                         TensorMap::swizzle(context, int64_t(shared.swizzle()))});
+  return descriptor_argument(map);
+}
+
+Value* NvLowering::descriptor_argument(Attr map) {
   auto [it, inserted] = descriptor_args_.try_emplace(map);
   if (inserted) {
     descriptors_.push_back(map);
-    it->second = func_->region()->front()->add_arg(context.ptr());
+    it->second = func_->region()->front()->add_arg(b_.context().ptr());
   }
   return it->second;
+}
+
+/// Windows begin between the corners of the image that `lower` and `upper` say; a tap is added to where each begins.
+Value* NvLowering::window_descriptor(Op* windows, const layout::SharedLayout& shared) {
+  Context& context = b_.context();
+  DimTable& table = context.dims();
+  WindowShape shape = *read_windows(windows->attr(attr::View::windows));
+  Value* image = windows->operand(0);
+  Type type = image->type();
+  std::vector<Dim> all_strides = tile::strides_of(context, type);
+  std::vector<Dim> dims{type->dims.back()}, strides;
+  std::vector<int64_t> lower, upper, steps;
+  auto add_axis = [&](size_t axis) {
+    dims.push_back(type->dims[axis]);
+    strides.push_back(table.mul(all_strides[axis], table.constant(byte_size(type->dtype))));
+  };
+  for (size_t i : window_axes(shape, type->dims)) {
+    add_axis(i + 1);
+    lower.push_back(-shape.before[i]);
+    upper.push_back(shape.after[i] - shape.reach(i));
+    steps.push_back(shape.step[i]);
+  }
+  add_axis(0);
+  using entry::TensorMap;
+  std::vector<int64_t> box{column_elements(shared), shared.extents()[0]};
+  return descriptor_argument(entry::make_dict(
+      context, {TensorMap::box(context, box), TensorMap::buffer(context, image->index()),
+                TensorMap::dims(context, dims), TensorMap::dtype(context, type->dtype),
+                TensorMap::lower(context, lower), TensorMap::offset(context, table.constant(0)),
+                TensorMap::steps(context, steps), TensorMap::strides(context, strides),
+                TensorMap::swizzle(context, int64_t(shared.swizzle())), TensorMap::upper(context, upper)}));
+}
+
+/// Calls emit() where the value is known, which may be before a loop.
+template <typename F>
+void NvLowering::where_known(Value* known, F&& emit) {
+  Builder here = b_.at();
+  if (Op* def = known->def(); def && !TargetBuilder::as_constant(known)) {
+    b_.at().set_after(def);
+  } else if (!def && known->parent_block()->front()) {
+    b_.at().set_before(known->parent_block()->front());
+  }
+  emit();
+  b_.at() = here;
+}
+
+/// Where the first window of a tile begins, and the tap, as the copy engine counts them.
+NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<Value*>& offsets) {
+  WindowShape shape = *read_windows(windows->attr(attr::View::windows));
+  const std::vector<Dim>& image = windows->operand(0)->type()->dims;
+  std::vector<Dim> positions = window_positions(b_.context().dims(), shape, image);
+  std::vector<size_t> axes = window_axes(shape, image);
+  WindowPlace place;
+  auto divided = [&](Value* number, Value* by) {
+    Value* quotient = b_.div(number, by);
+    return std::pair(quotient, b_.sub(number, b_.mul(quotient, by)));
+  };
+  auto u32 = [&](Value* index) { return b_.cast(index, DType::U32); };
+  auto number = [&](int64_t n) { return b_.integer(b_.context().scalar(DType::U32), n); };
+  Value* first = value(offsets[1]);
+  where_known(first, [&] {
+    Value* window = u32(first);
+    for (size_t i : axes) {
+      auto [rest, along] = divided(window, u32(dim(positions[i])));
+      window = rest;
+      Value* begin = b_.cast(b_.mul(along, number(shape.step[i])), DType::I32);
+      place.begin.push_back(b_.sub(begin, i32(shape.before[i])));
+    }
+    place.begin.push_back(b_.cast(window, DType::I32));
+  });
+  Value* number_of_tap = value(offsets[0]);
+  where_known(number_of_tap, [&] {
+    Value* tap = u32(number_of_tap);
+    for (size_t i : axes) {
+      auto [rest, along] = divided(tap, number(shape.size[i]));
+      tap = rest;
+      place.taps.push_back(b_.cast(b_.mul(along, number(shape.dilation[i])), DType::I32));
+    }
+  });
+  return place;
 }
 
 /// Calls emit(coordinates, address in shared memory) for every box of a copy.
@@ -92,10 +180,29 @@ void NvLowering::lower_copy_async(Op* op) {
   Value* from = op->in(in::CopyAsync::from);
   Value* to = op->in(in::CopyAsync::to);
   Value* map = descriptor(from, to->type());
+  if (Op* windows = windows_of(from)) return lower_window_copy(op, windows, map);
   in_one_thread([&] {
     for_each_column(from, to, op->ins(in::CopyAsync::offsets), [&](const std::vector<Value*>& at, Value* address) {
-      b_.at().op(target::info(OpKind::TmaLoad), {{map}, at, {address}, {memories_.at(barrier).base}, {}}, {});
+      b_.at().op(target::info(OpKind::TmaLoad), {{map}, at, {address}, {memories_.at(barrier).base}, {}, {}}, {});
     });
+  });
+}
+
+void NvLowering::lower_window_copy(Op* op, Op* windows, Value* map) {
+  std::vector<Value*> offsets = op->ins(in::CopyAsync::offsets);
+  WindowPlace place = window_place(windows, offsets);
+  Memory to = memories_.at(op->in(in::CopyAsync::to));
+  const layout::SharedLayout& shared = shared_layout_of(to.type);
+  int64_t extent = shared.extents()[1], width = column_elements(shared);
+  Value* channel = as_i32(value(offsets[2]));
+  Value* barrier = memories_.at(op->in(in::CopyAsync::barrier)).base;
+  in_one_thread([&] {
+    for (int64_t column = 0; column * width < extent; ++column) {
+      std::vector<Value*> at{column ? b_.add(channel, i32(column * width)) : channel};
+      at.insert(at.end(), place.begin.begin(), place.begin.end());
+      Value* address = b_.offset(to.base, i32(column * shared.column_stride()));
+      b_.at().op(target::info(OpKind::TmaLoad), {{map}, at, {address}, {barrier}, {}, place.taps}, {});
+    }
   });
 }
 

@@ -195,6 +195,16 @@ class NvLowering {
   void lower_mma_wait(Op* op);
   /// The parameter that describes boxes of a global tensor to the copy engine.
   Value* descriptor(Value* global, Type shared);
+  Value* descriptor_argument(Attr map);
+  /// Coordinates of a window's begin and of a tap, the last axis first; after those of windows the image's number.
+  struct WindowPlace {
+    std::vector<Value*> begin, taps;
+  };
+  Value* window_descriptor(Op* windows, const layout::SharedLayout& shared);
+  template <typename F>
+  void where_known(Value* known, F&& emit);
+  WindowPlace window_place(Op* windows, const std::vector<Value*>& offsets);
+  void lower_window_copy(Op* op, Op* windows, Value* map);
   template <typename F>
   void for_each_column(Value* global, Value* shared, const std::vector<Value*>& offsets, F&& emit);
 

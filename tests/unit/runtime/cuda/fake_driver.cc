@@ -564,6 +564,37 @@ int cuLaunchKernelEx(const LaunchConfig* config, FunctionHandle function, void**
                      : invalid_value;
 }
 
+int cuTensorMapEncodeIm2col(TensorMap* map, int type, uint32_t rank, void* address, const uint64_t* extents,
+                            const uint64_t* strides, const int* lower, const int* upper, uint32_t channels,
+                            uint32_t windows, const uint32_t* steps, int, int swizzle, int, int) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuTensorMapEncodeIm2col")) return result;
+  FakeTensorMap made{};
+  made.address = reinterpret_cast<uint64_t>(address);
+  made.type = uint32_t(type);
+  made.rank = rank;
+  made.swizzle = uint32_t(swizzle);
+  made.box[0] = channels;
+  made.box[1] = windows;
+  if (rank < 3 || rank > 5 || made.address % 16 != 0 || channels == 0 || windows == 0) return invalid_value;
+  for (uint32_t i = 0; i < rank; ++i) {
+    made.extents[i] = extents[i];
+    if (extents[i] == 0 || steps[i] < 1 || steps[i] > 8) return invalid_value;
+    if (i + 2 < rank) {
+      made.lower[i] = int8_t(lower[i]);
+      made.upper[i] = int8_t(upper[i]);
+      made.steps[i] = uint8_t(steps[i + 1]);
+    }
+    if (i + 1 == rank) continue;
+    made.strides[i] = strides[i];
+    if (strides[i] % 16 != 0) return invalid_value;
+  }
+  std::memcpy(map, &made, sizeof made);
+  machine().last_map = made;
+  ++machine().counts.encoded_maps;
+  return success;
+}
+
 int cuTensorMapEncodeTiled(TensorMap* map, int type, uint32_t rank, void* address,
                            const uint64_t* extents, const uint64_t* strides, const uint32_t* box,
                            const uint32_t* steps, int, int swizzle, int, int) {

@@ -29,6 +29,9 @@ struct FakeTensorMap {
   uint32_t box[5];
   uint64_t strides[4];
   uint32_t swizzle;
+  // Of windows: `box` has channels and windows.
+  int8_t lower[3], upper[3];
+  uint8_t steps[3];
 };
 
 /// Things that exist, or that happened, since the last reset.
