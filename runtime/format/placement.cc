@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "runtime/files/text.h"
+#include "runtime/format/launch_check.h"
 #include "runtime/format/plan_views.h"
 
 namespace tessera::format {
@@ -54,6 +56,65 @@ PlaceOutcome evaluate_shape(const Plan& plan, const PlanBuffer& buffer,
   }
   return ok();
 }
+
+/// Whether steps run for the dims of a call. Iterations of a loop choose where a condition has their number.
+enum class Runs : uint8_t { Never, InSomeIterations, Perhaps };
+
+class StepReader {
+ public:
+  StepReader(const Plan& plan, std::span<const int64_t> dims)
+      : plan_(plan), dims_(dims), varying_(varying_exprs(plan)), runs_(plan.steps.size(), Runs::Never) {
+    read(0, plan.steps.size(), Runs::Perhaps);
+    for (Runs each : {Runs::InSomeIterations, Runs::Perhaps}) {
+      std::vector<size_t>& before = each == Runs::Perhaps ? sure_ : some_;
+      before.push_back(0);
+      for (Runs step : runs_) before.push_back(before.back() + (step >= each));
+    }
+  }
+
+  /// Whether a step runs while the temp lives.
+  Runs needs(const PlanBuffer& temp) const {
+    if (temp.last_step >= runs_.size()) return Runs::Perhaps;
+    auto any = [&](const std::vector<size_t>& before) {
+      return before[size_t(temp.last_step) + 1] != before[temp.first_step];
+    };
+    return any(sure_) ? Runs::Perhaps : any(some_) ? Runs::InSomeIterations : Runs::Never;
+  }
+
+ private:
+  void read(size_t begin, size_t end, Runs runs) {
+    for (size_t at = begin; at < end;) {
+      runs_[at] = runs;
+      size_t next = at + 1;
+      if (const auto* select = std::get_if<SelectStep>(&plan_.steps[at])) {
+        std::optional<int64_t> holds = value(select->condition);
+        size_t otherwise = next + select->then_steps;
+        Runs chosen = holds ? runs : std::min(runs, Runs::InSomeIterations);
+        if (!holds || *holds) read(next, otherwise, chosen);
+        next = otherwise + select->else_steps;
+        if (!holds || !*holds) read(otherwise, next, chosen);
+      } else if (const auto* loop = std::get_if<ForStep>(&plan_.steps[at])) {
+        std::optional<int64_t> lo = value(loop->lo), hi = value(loop->hi);
+        next += loop->body_steps;
+        if (!lo || !hi || *lo < *hi) read(at + 1, next, runs);
+      }
+      at = next;  // steps that data chooses among follow
+    }
+  }
+
+  /// Nothing where iterations change it, or where it cannot be found, which the step itself reports.
+  std::optional<int64_t> value(uint32_t expr) const {
+    int64_t number = 0;
+    bool is_known = !varying_[expr] && evaluate(plan_.exprs[expr], dims_, number) == EvalStatus::Ok;
+    return is_known ? std::optional(number) : std::nullopt;
+  }
+
+  const Plan& plan_;
+  std::span<const int64_t> dims_;
+  std::vector<bool> varying_;
+  std::vector<Runs> runs_;
+  std::vector<size_t> sure_, some_;  ///< how many of the first steps run: perhaps; at least in some iterations
+};
 
 bool overlaps(const PlanBuffer& a, const PlanBuffer& b) {
   return a.first_step <= b.last_step && b.first_step <= a.last_step;
@@ -108,9 +169,18 @@ PlaceOutcome pack_temps(const Plan& plan, int64_t zone, Placement& placement, Cl
 PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone, Placement& placement,
                            Clock::time_point until) {
   placement.offsets.assign(plan.buffers.size(), 0);
+  StepReader steps(plan, dims);
   for (const PlanBuffer& buffer : plan.buffers) {
     std::vector<int64_t>& shape = placement.shapes.emplace_back();
-    PlaceOutcome outcome = evaluate_shape(plan, buffer, dims, shape);
+    Runs needs = buffer.kind == BufferKind::Temp ? steps.needs(buffer) : Runs::Perhaps;
+    PlaceOutcome outcome;
+    if (needs != Runs::Never) outcome = evaluate_shape(plan, buffer, dims, shape);
+    // The shape of what no step needs may have no meaning for these dims.
+    if (needs == Runs::Never || (outcome.failed() && needs == Runs::InSomeIterations)) {
+      shape.assign(buffer.shape.size(), 0);
+      placement.bytes.push_back(0);
+      continue;
+    }
     if (outcome.failed()) return outcome;
     auto count = element_count(shape);
     auto bytes = count ? bytes_of(buffer.dtype, *count) : std::nullopt;

@@ -28,8 +28,9 @@ struct [[nodiscard]] PlaceOutcome {
 
 /// Evaluates all shapes and packs the temps: by descending size, each at the lowest offset that no
 /// temp alive at the same time occupies (first fit; Gergov, 1999, has the analysis). Views get no
-/// memory. `zone` bytes, a multiple of plan_alignment, stay free behind each temp. Depends on the plan
-/// and the numbers given only. The time that many temps take is quadratic: it ends `until` then.
+/// memory, nor do temps of steps that the dims do not choose, whose extents are 0. `zone` bytes, a
+/// multiple of plan_alignment, stay free behind each temp. Depends on the plan and the numbers given only. The time
+/// that many temps take is quadratic: it ends `until` then.
 PlaceOutcome place_buffers(const Plan& plan, std::span<const int64_t> dims, int64_t zone, Placement& placement,
                            std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max());
 

@@ -147,6 +147,43 @@ def members(x: Tensor[S, f32], k: i32):
         x = x * 2.0
     return x
 
+def folded(x: Tensor[N, f32]) -> Tensor[f32]:
+    if N % 4 == 0 and N >= 4:
+        return sum(max(reshape(x, (N // 4, 4)), axis=1))
+    elif N > 5 or not N >= 2:
+        return -sum(x)
+    return x[0] * 2.0 + x[N - 1]
+
+def matched(x, y):
+    return x + y
+
+@jit
+def by_sizes(x: Tensor[N, f32], y: Tensor[M, f32]) -> (Tensor[f32], Tensor[N, f32]):
+    a = folded(x)
+    if N == M:
+        z = matched(x, y)
+    elif not (N <= 3 or M == 1):
+        z = concat((x[N - 3:], x[:N - 3]), axis=0)
+    else:
+        z = x
+    return a, z
+
+@jit
+def by_counter(x: Tensor[S, B, f32]):
+    total, before = zeros((B,), f32), zeros((B,), f32)
+    for i in range(S):
+        if i > 0:
+            before = x[i - 1]
+        if i % 2 == 0 and i + 2 < S:
+            total = total + x[i + 2] * 2.0
+        else:
+            total = total - before
+    return total
+
+@jit
+def selected(x: Tensor[N, f32]):
+    return where(N > 4, x, -x)
+
 @jit
 def draws(n: Tensor[i64], x: Tensor[S, f32]):
     each, sums = zeros((S, 1000), f32), zeros((1000,), f32)
@@ -196,6 +233,29 @@ def check_members(call, mode):
             np.testing.assert_array_equal(got, np.full(size, wanted, np.float32))
 
 
+def check_sizes(call, mode, rng):
+    """Sizes choose branches, whose shapes mean something for them alone."""
+    for n in (0, 1, 2, 3, 4, 5, 6, 8, 11):
+        x = rng.standard_normal(n).astype(np.float32)
+        np.testing.assert_array_equal(call(mode, "selected", ["selected"], x=x)[0], x if n > 4 else -x)
+        for m in {0, 1, 2, n}:
+            y = rng.standard_normal(m).astype(np.float32)
+            a, z = call(mode, "by_sizes", ["a", "z"], x=x, y=y)
+            wanted = -x.sum() if n > 5 or n < 2 else x[0] * 2 + x[n - 1]
+            if n % 4 == 0 and n >= 4:
+                wanted = x.reshape(-1, 4).max(1).sum()
+            np.testing.assert_allclose(a, wanted, rtol=1e-5, atol=1e-6)
+            rolled = x if n <= 3 or m == 1 else np.roll(x, 3)
+            np.testing.assert_array_equal(z, x + y if n == m else rolled)
+    for s in (0, 1, 2, 3, 6):
+        x = rng.standard_normal((s, 3)).astype(np.float32)
+        total, before = np.zeros(3, np.float32), np.zeros(3, np.float32)
+        for i in range(s):
+            before = x[i - 1] if i > 0 else before
+            total = total + x[i + 2] * 2 if i % 2 == 0 and i + 2 < s else total - before
+        np.testing.assert_allclose(call(mode, "by_counter", ["total"], x=x)[0], total, rtol=1e-5, atol=1e-6)
+
+
 def check_narrow(call, mode):
     """A cache of bf16 stays one, in loops and in branches."""
     x = np.arange(-6, 18, dtype=np.float32).reshape(1, 1, 6, 4)
@@ -236,6 +296,10 @@ def main():
         branches = re.findall(r"plan @sometimes .*?\n}", plan, re.S)
         assert branches and not re.search(r"copy .*cache\.[KV]", "".join(branches)), branches
 
+        for entry in ("by_sizes", "by_counter"):  # no kernel computes what sizes say
+            steps = re.findall(rf"plan @{entry} .*?\n}}", plan, re.S)
+            assert steps and not re.search(r"\bbool\[", "".join(steps)), steps
+
         def call(mode, entry, outputs, *options, **inputs):
             arguments = []
             for key, value in inputs.items():
@@ -250,6 +314,7 @@ def main():
         for mode in ((), ("--interpret", "exact")):
             check_returns(call, mode, rng)
             check_members(call, mode)
+            check_sizes(call, mode, rng)
             check_narrow(call, mode)
             for s in (0, 1, 2, 7):
                 x, w = rng.standard_normal((s, 3, 5)).astype(np.float32), rng.standard_normal((5, 5)).astype(np.float32)

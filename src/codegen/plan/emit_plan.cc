@@ -340,7 +340,8 @@ class PlanEmitter {
   }
 
   void add_if(Op* op) {
-    uint32_t condition = buffer(op->operand(0));
+    Value* condition = op->in(host::in::If::condition);
+    uint32_t read = condition ? buffer(condition) : format::no_index;
     for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i));
     size_t at = plan_.steps.size();
     plan_.steps.push_back(format::IfStep{});
@@ -351,7 +352,12 @@ class PlanEmitter {
       add_branch(op, op->region(r)->front());
       lengths[r] = uint32_t(plan_.steps.size() - begin);
     }
-    plan_.steps[at] = format::IfStep{condition, lengths[0], lengths[1]};
+    if (condition) {
+      plan_.steps[at] = format::IfStep{read, lengths[0], lengths[1]};
+    } else {
+      std::vector<DimFact> when = read_facts(op->attr(host::attr::If::when));
+      plan_.steps[at] = format::SelectStep{format::intern_expr(plan_, conjunction(when)), lengths[0], lengths[1]};
+    }
   }
 
   /// A branch computes its results in their buffers, if it computes them. What it took over it may
@@ -573,6 +579,10 @@ std::vector<std::string> mentioned_dims(Op* function) {
       for (Dim extent : op->result(i)->type()->dims) add_names(extent, names);
     }
     if (op->is(host::info(OpKind::For))) add_names(op->attr(host::attr::For::count), names);
+    if (op->is(host::info(OpKind::If))) {
+      for (const DimFact& fact : read_facts(op->attr(host::attr::If::when)))
+        add_names(fact.left, names), add_names(fact.right, names);
+    }
     if (op->is(host::info(OpKind::Print))) {
       add_all(op->node(host::attr::Print::grid));
       for (Attr item : op->attr(host::attr::Print::items))

@@ -68,25 +68,12 @@ Solutions solve_binding(Op* launch) {
   return known;
 }
 
-/// What holds where the launch stands, of the entry's symbols.
-std::vector<DimFact> facts_at(Op* launch) {
-  DimTable& table = launch->module()->context().dims();
-  std::vector<DimFact> facts = read_facts(host::function_of(launch)->attr(common::Entry::guards));
-  for (Op* loop = launch->parent(); loop; loop = loop->parent()) {
-    if (!loop->is(host::info(host::OpKind::For))) continue;
-    Dim counter = table.symbol(loop->attr(host::attr::For::counter));
-    facts.push_back({Relation::GreaterEqual, counter, table.constant(0)});
-    facts.push_back({Relation::Less, counter, loop->attr(host::attr::For::count)});
-  }
-  return facts;
-}
-
 /// Those of one launch that are facts on the kernel's places, by text.
 std::map<std::string, DimFact> facts_of(Op* launch, const std::set<std::string, std::less<>>& extents) {
   DimTable& table = launch->module()->context().dims();
   Solutions known = solve_binding(launch);
   std::map<std::string, DimFact> facts;
-  for (DimFact fact : facts_at(launch)) {
+  for (DimFact fact : host::facts_around(launch)) {
     if (!is_known(fact.left, known) || !is_known(fact.right, known)) continue;
     fact.left = table.substitute(fact.left, known);
     fact.right = table.substitute(fact.right, known);

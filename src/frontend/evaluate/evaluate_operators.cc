@@ -9,6 +9,7 @@
 #include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
 #include "frontend/values/dtype_values.h"
+#include "ir/core/module.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -530,7 +531,11 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, cons
   }
   Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
   if (x && y) {
-    if ((lowering_.is_counted(x) || lowering_.is_counted(y)) && !decide(dims(), op, x, y, facts_)) {
+    // What a caller has to know, how often a loop is unrolled, and what has no call cannot be left to calls.
+    auto decides = [](const CallFrame& frame) { return frame.is_clause || frame.is_trip; };
+    bool has_calls = lowering_.built() && lowering_.built()->level() == Level::Graph && !is_open() && !is_shared_;
+    bool is_left_open = has_calls && !frames_.empty() && std::ranges::none_of(frames_, decides);
+    if (is_left_open && !decide(dims(), op, x, y, facts_)) {
       Datum operands[] = {a, b};
       return apply(elementwise_kind(op), operands, at);
     }

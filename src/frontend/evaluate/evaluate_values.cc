@@ -212,8 +212,58 @@ std::optional<double> Evaluator::expect_number(const Datum& datum, Loc loc, std:
   return std::nullopt;
 }
 
+namespace {
+
+/// A comparison of sizes that is left to the calls of what is built.
+struct OpenComparison {
+  ast::CompareOp op;
+  Dim left;
+  Dim right;
+};
+
+std::optional<ast::CompareOp> comparison(ElementwiseKind kind) {
+  switch (kind) {
+    case ElementwiseKind::Eq: return ast::CompareOp::Equal;
+    case ElementwiseKind::Ne: return ast::CompareOp::NotEqual;
+    case ElementwiseKind::Lt: return ast::CompareOp::Less;
+    case ElementwiseKind::Le: return ast::CompareOp::LessEqual;
+    case ElementwiseKind::Gt: return ast::CompareOp::Greater;
+    case ElementwiseKind::Ge: return ast::CompareOp::GreaterEqual;
+    default: return std::nullopt;
+  }
+}
+
+bool is_logical(ElementwiseKind kind) {
+  return kind == ElementwiseKind::And || kind == ElementwiseKind::Or || kind == ElementwiseKind::Not;
+}
+
+/// Of a bool that is computed of sizes alone, which calls have: the first comparison in it. Nothing for any other
+/// value, and for what the iterations of a loop decide.
+std::optional<OpenComparison> open_comparison(Lowering& lowering, Value* value) {
+  const Op* def = value->def();
+  if (!def || value->type()->rank() != 0) return std::nullopt;
+  if (std::optional<ast::CompareOp> op = comparison(def->info().elementwise)) {
+    IrValue sides[2];
+    for (unsigned i = 0; i < 2; ++i) sides[i].value = def->operand(i);
+    Dim left = lowering.size_of(sides[0]), right = lowering.size_of(sides[1]);
+    if (!left || !right || lowering.is_counted(left) || lowering.is_counted(right)) return std::nullopt;
+    return OpenComparison{*op, left, right};
+  }
+  if (!is_logical(def->info().elementwise)) return std::nullopt;
+  std::optional<OpenComparison> first = open_comparison(lowering, def->operand(0));
+  bool is_whole = first && (def->operand_count() == 1 || open_comparison(lowering, def->operand(1)));
+  return is_whole ? first : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<bool> Evaluator::expect_bool(const Datum& datum, Loc loc, std::string_view what) const {
   if (datum.is(DatumKind::Bool)) return datum.as_bool();
+  auto open = datum.is_ir() ? open_comparison(lowering_, datum.as_ir().value) : std::nullopt;
+  if (open) {
+    blame_.report_undecided(open->op, open->left, open->right, loc);
+    return std::nullopt;
+  }
   if (!is_unknown(datum)) report(diag::wrong_kind, loc, what, describe(datum), "a bool");
   return std::nullopt;
 }

@@ -62,6 +62,7 @@ class Evaluator {
   Status check(Op* op);
   Status loop(Op* op);
   Status repeat(Op* op);
+  std::optional<bool> is_taken(Op* op) const;
   Status branch(Op* op);
   Status run_ops(Block* block);
   Result<std::vector<TensorValue>> take_all(Op* op, unsigned slot);
@@ -478,10 +479,26 @@ Status Evaluator::repeat(Op* op) {
   return failure;
 }
 
+/// Whether a branch runs its first region; nothing where a size has no value.
+std::optional<bool> Evaluator::is_taken(Op* op) const {
+  if (op->in(in::Cond::condition)) return in(op, in::Cond::condition).get(0).i != 0;
+  bool all = true;
+  for (const DimFact& fact : read_facts(op->attr(attr::Cond::when))) {
+    std::optional<int64_t> left = size(fact.left), right = size(fact.right);
+    if (!left || !right) return std::nullopt;
+    all = all && holds(*left, fact.relation, *right);
+  }
+  return all;
+}
+
 Status Evaluator::branch(Op* op) {
-  bool holds = in(op, in::Cond::condition).get(0).i != 0;
+  std::optional<bool> taken = is_taken(op);
+  if (!taken) {
+    diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->node(attr::Cond::when)->text);
+    return failure;
+  }
   Result<std::vector<TensorValue>> results =
-      run_region(op, holds ? at::Cond::then : at::Cond::otherwise, {});
+      run_region(op, *taken ? at::Cond::then : at::Cond::otherwise, {});
   if (!results) return failure;
   release_operands(op);
   return finish(op, std::move(*results));

@@ -1,6 +1,7 @@
 #pragma once
 // The graph level: its OpKind, slot numbers and facts, read from ops.def.
 
+#include "ir/core/dim_facts.h"
 #include "ir/core/module.h"
 
 namespace tessera::graph {
@@ -15,5 +16,8 @@ inline OpKind kind_of(const Op* op) {
 }
 /// The op of this level with that elementwise meaning.
 const OpInfo* info(ElementwiseKind kind);
+/// What is known of sizes wherever an op of a function runs: the function's guards, that an iteration of each loop
+/// around has a number below the loop's count, and what branches around that sizes choose are taken for.
+std::vector<DimFact> facts_around(Op* op);
 
 }  // namespace tessera::graph

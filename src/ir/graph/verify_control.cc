@@ -6,6 +6,7 @@
 #include "ir/core/dim_facts.h"
 #include "ir/graph/ops.h"
 #include "ir/graph/verify.h"
+#include "ir/text/dim_conditions.h"
 #include "ir/text/verify_control.h"
 
 namespace tessera::graph {
@@ -13,6 +14,23 @@ namespace tessera::graph {
 Op* function_of(Op* op) {
   while (Op* parent = op->parent()) op = parent;
   return op;
+}
+
+std::vector<DimFact> facts_around(Op* op) {
+  DimTable& dims = op->module()->context().dims();
+  std::vector<DimFact> facts;
+  auto add = [&](std::span<const DimFact> more) { facts.insert(facts.end(), more.begin(), more.end()); };
+  for (Op *inner = op, *around = op->parent(); around; inner = around, around = around->parent()) {
+    if (around->is(info(OpKind::For))) {
+      facts.push_back({Relation::Less, dims.symbol(around->attr(attr::For::counter)), around->attr(attr::For::count)});
+    } else if (around->is(info(OpKind::Cond)) && around->has(attr::Cond::when)) {
+      bool is_taken = inner->block()->region() == around->region(at::Cond::then);
+      add(facts_of_branch(dims, read_facts(around->attr(attr::Cond::when)), is_taken));
+    } else if (around->is(info(OpKind::Func))) {
+      add(read_facts(around->attr(attr::Func::guards)));
+    }
+  }
+  return facts;
 }
 
 namespace {
@@ -41,10 +59,10 @@ void verify_update_slice(Op* op, OpVerifier& verifier) {
     return verifier.error("axis {} is outside 0 to {}", axis, int64_t(buffer->rank()) - 1);
   }
   DimTable& dims = op->module()->context().dims();
-  std::vector<DimFact> guards = read_facts(function_of(op)->attr(attr::Func::guards));
+  std::vector<DimFact> known = facts_around(op);
   for (size_t i = 0; i < buffer->rank(); ++i) {
     DimFact fits{Relation::LessEqual, update->dims[i], buffer->dims[i]};
-    if (decide(dims, fits, guards) == true) continue;
+    if (decide(dims, fits, known) == true) continue;
     verifier.error("nothing says that {}, the extents along axis {}", fits.text(), i);
   }
 }
@@ -81,7 +99,8 @@ void verify_while(Op* op, OpVerifier& verifier) {
 }
 
 void verify_cond(Op* op, OpVerifier& verifier) {
-  expect_branches(verifier, op, at::Cond::then, at::Cond::otherwise, info(OpKind::Yield));
+  BranchChoice choice{op->in(in::Cond::condition), !op->attr(attr::Cond::when).empty()};
+  expect_branches(verifier, op, choice, at::Cond::then, at::Cond::otherwise, info(OpKind::Yield));
 }
 
 void verify_yield(Op* op, OpVerifier& verifier) {

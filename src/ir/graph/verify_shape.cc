@@ -106,8 +106,8 @@ void verify_reshape(Op* op, OpVerifier& verifier) {
   if (from->overflow || to->overflow)
     return verifier.error("the number of elements overflows 64 bits");
   if (from == to) return;
-  std::vector<DimFact> guards = read_facts(function_of(op)->attr(attr::Func::guards));
-  bool equal = one_form(context.dims(), from, guards) == one_form(context.dims(), to, guards);
+  std::vector<DimFact> known = facts_around(op);
+  bool equal = one_form(context.dims(), from, known) == one_form(context.dims(), to, known);
   if (!equal) verifier.error("{} elements do not make {}", from->text, to->text);
 }
 

@@ -5,6 +5,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/host/verify.h"
+#include "ir/text/dim_conditions.h"
 #include "ir/text/verify_entries.h"
 #include "support/check.h"
 
@@ -158,9 +159,9 @@ void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
 void verify_certain(Op* op, OpVerifier& verifier) {
   Op* kernel = choices(op).back();
   DimTable& dims = op->module()->context().dims();
-  std::vector<DimFact> guards = read_facts(function_of(op)->attr(attr::Func::guards));
+  std::vector<DimFact> known = facts_around(op);
   for (const DimFact& fact : assumptions(op, kernel)) {
-    if (decide(dims, fact, guards) == true) continue;
+    if (decide(dims, fact, known) == true) continue;
     verifier.error("{} need not hold, so kernel @{} can only be a variant", fact.text(), symbol_name(kernel));
   }
 }
@@ -247,6 +248,25 @@ Value* memory_before(Value* root) {
 Op* function_of(Op* op) {
   while (op->parent()) op = op->parent();
   return op;
+}
+
+std::vector<DimFact> facts_around(Op* op) {
+  DimTable& dims = op->module()->context().dims();
+  std::vector<DimFact> facts;
+  auto add = [&](std::span<const DimFact> more) { facts.insert(facts.end(), more.begin(), more.end()); };
+  for (Op *inner = op, *around = op->parent(); around; inner = around, around = around->parent()) {
+    if (around->is(info(OpKind::For))) {
+      Dim counter = dims.symbol(around->attr(attr::For::counter));
+      facts.push_back({Relation::GreaterEqual, counter, dims.constant(0)});
+      facts.push_back({Relation::Less, counter, around->attr(attr::For::count)});
+    } else if (around->is(info(OpKind::If)) && around->has(attr::If::when)) {
+      bool is_taken = inner->block()->region() == around->region(at::If::then);
+      add(facts_of_branch(dims, read_facts(around->attr(attr::If::when)), is_taken));
+    } else if (around->is(info(OpKind::Func))) {
+      add(read_facts(around->attr(attr::Func::guards)));
+    }
+  }
+  return facts;
 }
 
 std::vector<DimFact> assumptions(Op* launch, Op* kernel) {

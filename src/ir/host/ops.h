@@ -21,6 +21,9 @@ Value* place_of(Op* op, unsigned result);
 Value* memory_before(Value* root);
 /// The host.func that an op stands in.
 Op* function_of(Op* op);
+/// What is known of sizes wherever an op of a function runs: the function's guards, the numbers of iterations of loops
+/// around, and what branches around that sizes choose are taken for.
+std::vector<DimFact> facts_around(Op* op);
 /// The assumptions of one of the kernels of a launch, in the dims of the entry.
 std::vector<DimFact> assumptions(Op* launch, Op* kernel);
 /// The kernels that a launch may run in the order of choice: its variants, then the one that always may.

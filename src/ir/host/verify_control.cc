@@ -52,7 +52,8 @@ void verify_while(Op* op, OpVerifier& verifier) {
 void verify_if(Op* op, OpVerifier& verifier) {
   std::vector<Type> taken;
   for (Value* value : op->ins(in::If::over)) taken.push_back(value->type());
-  if (!expect_branches(verifier, op, at::If::then, at::If::otherwise, info(OpKind::Yield), taken)) return;
+  BranchChoice choice{op->in(in::If::condition), !op->attr(attr::If::when).empty()};
+  if (!expect_branches(verifier, op, choice, at::If::then, at::If::otherwise, info(OpKind::Yield), taken)) return;
   verify_places(op, verifier);
 }
 

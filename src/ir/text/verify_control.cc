@@ -69,11 +69,16 @@ bool expect_while(OpVerifier& verifier, Op* op, unsigned inits, unsigned conditi
   return expect_region(verifier, op, condition, yield, types_of(op->ins(inits)), truth);
 }
 
-bool expect_branches(OpVerifier& verifier, Op* op, unsigned then, unsigned otherwise, const OpInfo* yield,
-                     std::span<const Type> arguments) {
+bool expect_branches(OpVerifier& verifier, Op* op, BranchChoice choice, unsigned then, unsigned otherwise,
+                     const OpInfo* yield, std::span<const Type> arguments) {
   std::vector<Type> types;
   for (unsigned i = 0; i < op->result_count(); ++i) types.push_back(op->result(i)->type());
-  return expect_condition(verifier, op->operand(0)) && expect_region(verifier, op, then, yield, arguments, types) &&
+  if (choice.by_sizes == (choice.condition != nullptr)) {
+    verifier.error("{} a region", choice.by_sizes ? "a condition and facts of sizes choose" : "nothing chooses");
+    return false;
+  }
+  if (choice.condition && !expect_condition(verifier, choice.condition)) return false;
+  return expect_region(verifier, op, then, yield, arguments, types) &&
          expect_region(verifier, op, otherwise, yield, arguments, types);
 }
 

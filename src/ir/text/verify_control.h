@@ -11,9 +11,14 @@ namespace tessera {
 bool expect_loop(OpVerifier& verifier, Op* op, unsigned inits, unsigned body, const OpInfo* yield);
 /// The same with a region that says whether the next iteration begins.
 bool expect_while(OpVerifier& verifier, Op* op, unsigned inits, unsigned condition, unsigned body, const OpInfo* yield);
-/// Two regions that take values of those types and yield the op's results, of which the first operand chooses.
-bool expect_branches(OpVerifier& verifier, Op* op, unsigned then, unsigned otherwise, const OpInfo* yield,
-                     std::span<const Type> arguments = {});
+/// What chooses between two regions: a bool, or facts of sizes.
+struct BranchChoice {
+  Value* condition = nullptr;
+  bool by_sizes = false;
+};
+/// Two regions that take values of those types and yield the op's results, and one thing that chooses.
+bool expect_branches(OpVerifier& verifier, Op* op, BranchChoice choice, unsigned then, unsigned otherwise,
+                     const OpInfo* yield, std::span<const Type> arguments = {});
 /// An operand that is a bool of rank 0.
 bool expect_condition(OpVerifier& verifier, Value* condition);
 

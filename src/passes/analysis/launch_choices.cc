@@ -61,8 +61,7 @@ bool drop_choice(Op* kernel) {
     std::erase(choices, kernel);
     Op* last = choices.back();
     if (is_last) {
-      std::vector<DimFact> known =
-          read_facts(host::function_of(launch)->attr(common::Entry::guards));
+      std::vector<DimFact> known = host::facts_around(launch);
       add_guards(launch, host::assumptions(launch, last), known);
     }
     choices.pop_back();

@@ -86,21 +86,6 @@ bool update_fits(const Sizes& sizes, Op* update) {
 
 }  // namespace
 
-std::vector<DimFact> facts_around(Op* op) {
-  DimTable& dims = dims_of(op);
-  std::vector<DimFact> facts;
-  for (Op* around = op->parent(); around; around = around->parent()) {
-    if (around->is(graph::info(OpKind::For))) {
-      facts.push_back({Relation::Less, dims.symbol(around->attr(common::Loop::counter)),
-                       around->attr(common::Loop::count)});
-    } else if (around->is(graph::info(OpKind::Func))) {
-      std::vector<DimFact> guards = read_facts(around->attr(common::Entry::guards));
-      facts.insert(facts.end(), guards.begin(), guards.end());
-    }
-  }
-  return facts;
-}
-
 bool stays_inside(Op* slice, std::span<const DimFact> facts) {
   return slice_inside(Sizes(dims_of(slice), facts), slice);
 }

@@ -12,9 +12,6 @@
 
 namespace tessera {
 
-/// What is known of sizes wherever the op of a graph function runs: the function's guards, and that
-/// an iteration of each loop around has a number below the loop's count.
-std::vector<DimFact> facts_around(Op* op);
 /// Whether a gir.slice stays within its operand for all sizes for which the facts hold.
 bool stays_inside(Op* slice, std::span<const DimFact> facts = {});
 /// Whether a pure op without regions means something for all sizes for which the facts hold.

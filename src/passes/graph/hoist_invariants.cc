@@ -27,7 +27,7 @@ using graph::OpKind;
 
 class LoopHoisting {
  public:
-  explicit LoopHoisting(Op* loop) : loop_(loop), facts_(facts_around(loop)) {
+  explicit LoopHoisting(Op* loop) : loop_(loop), facts_(graph::facts_around(loop)) {
     if (!loop->is(graph::info(OpKind::For))) return;
     counter_ = loop->attr(common::Loop::counter);
     DimTable& dims = loop->module()->context().dims();

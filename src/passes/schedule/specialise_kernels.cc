@@ -363,7 +363,6 @@ class Specialisation {
   void run() {
     for (Op* op : *module_.body()) {
       if (!op->is(host::info(host::OpKind::Func))) continue;
-      guards_ = read_facts(op->attr(host::attr::Func::guards));
       walk(op, [&](Op* inner) {
         if (inner->is(host::info(host::OpKind::Launch))) specialise(inner);
       });
@@ -374,6 +373,7 @@ class Specialisation {
 
  private:
   void specialise(Op* launch) {
+    known_ = host::facts_around(launch);
     std::vector<Op*> choices = host::choices(launch);
     Op* general = choices.back();
     general_name_ = symbol_name(general);
@@ -421,11 +421,11 @@ class Specialisation {
       bool always = true, never = false;
       Facts facts = host::assumptions(launch, kernel);
       for (const DimFact& fact : facts) {
-        std::optional<bool> known = decide(table_, fact, guards_);
+        std::optional<bool> known = decide(table_, fact, known_);
         always &= known == true;
         never |= known == false;
       }
-      Facts here = guards_;
+      Facts here = known_;
       add(here, facts);
       bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
         Facts needed = host::assumptions(launch, earlier);
@@ -443,7 +443,7 @@ class Specialisation {
       general = host::choices(launch).back();
     } else {
       kept.pop_back();
-      add_guards(launch, host::assumptions(launch, general), guards_);
+      add_guards(launch, host::assumptions(launch, general), known_);
     }
     launch->set(host::attr::Launch::kernel, symbol_name(general));
     launch->set_node(host::attr::Launch::variants, symbols_attr(context_, kept));
@@ -677,7 +677,7 @@ class Specialisation {
   Context& context_;
   DimTable& table_;
   const Machine& machine_;
-  Facts guards_;              ///< of the function at hand
+  Facts known_;               ///< where the launch at hand stands
   std::string general_name_;  ///< of the kernel that the launch at hand always may run
   std::map<Op*, std::vector<Op*>> made_;
   std::set<Op*> were_used_;

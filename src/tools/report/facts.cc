@@ -7,6 +7,7 @@
 #include "ir/numbers/dot_rates.h"
 #include "runtime/files/dtype.h"
 #include "runtime/files/text.h"
+#include "runtime/format/launch_check.h"
 #include "runtime/format/plan_views.h"
 
 namespace tessera::report {
@@ -71,7 +72,8 @@ constexpr size_t longest_text = 200;  // bytes of an expression
 class EntryReader {
  public:
   EntryReader(EntryFacts& facts, const std::vector<format::KernelMeta>& kernels)
-      : facts_(facts), plan_(facts.plan), dims_(plan_.dims.size(), 0), texts_(plan_.exprs.size()) {
+      : facts_(facts), plan_(facts.plan), dims_(plan_.dims.size(), 0), varying_(format::varying_exprs(plan_)),
+        texts_(plan_.exprs.size()) {
     for (const format::PlanDim& dim : plan_.dims) names_.push_back(dim.name);
     for (const std::string& name : plan_.kernels) {
       auto kernel = std::ranges::lower_bound(kernels, name, {}, &format::KernelMeta::name);
@@ -122,6 +124,7 @@ class EntryReader {
     if (const auto* launch = std::get_if<format::LaunchStep>(&step)) {
       read_launch(at, *launch, times);
     } else if (const auto* select = std::get_if<format::SelectStep>(&step)) {
+      if (varying_[select->condition]) return read_by_data(at + 1, select->then_steps + select->else_steps);
       std::optional<int64_t> holds = value(select->condition);
       size_t otherwise = at + 1 + select->then_steps;
       if (!holds || *holds) read_range(at + 1, otherwise, times);
@@ -142,7 +145,7 @@ class EntryReader {
     return at + 1;
   }
 
-  /// Steps that data decides about.
+  /// Steps that data decides about, or each iteration of a loop.
   size_t read_by_data(size_t begin, size_t count) {
     read_range(begin, begin + count, std::nullopt);
     return begin + count;
@@ -237,6 +240,7 @@ class EntryReader {
   std::vector<const format::KernelMeta*> kernels_;  ///< beside Plan::kernels
   std::vector<int64_t> dims_;
   std::vector<std::string> names_;  ///< of the dims
+  std::vector<bool> varying_;       ///< beside Plan::exprs: those that change with iterations of loops
   std::vector<std::string> texts_;  ///< beside Plan::exprs, of those that were asked for
 };
 

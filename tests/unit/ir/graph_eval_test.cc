@@ -618,7 +618,7 @@ TEST_CASE("loops, branches, checks and updates of a part") {
       "%big: tensor<bool> = gir.ge %w, %h\n"
       "gir.check %big {message = \"it is not yet large\"}\n"
       "%one: tensor<i64> = gir.constant {values = [1]}\n"
-      "%at: tensor<i64> = gir.cond %big do { gir.yield [%one] } do { gir.yield [%z] }\n"
+      "%at: tensor<i64> = gir.cond [%big] do { gir.yield [%one] } do { gir.yield [%z] }\n"
       "%u: tensor<1, i64> = gir.reshape %w\n"
       "%r: tensor<5, i64> = gir.update_slice %a, %u, %at {axis = 0}\n"
       "gir.return [%r]");

@@ -329,7 +329,9 @@ TEST_CASE("loops, branches and checks are read back as printed") {
            "gir.check %p {message = \"it holds\"}\n%r: tensor<N, f32> = gir.neg %a\n",
            "%r: tensor<N, f32> = gir.for [%a] {count = <N + 1>, counter = \"i\"} do(%c: tensor<N, f32>) {\n"
            "  %0: tensor<i64> = gir.dim {value = <i>}\n  gir.yield [%c]\n}\n",
-           "%r: tensor<N, f32> = gir.cond %p do {\n  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n",
+           "%r: tensor<N, f32> = gir.cond [%p] do {\n  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n",
+           "%r: tensor<N, f32> = gir.cond [] {when = [{left = <N>, relation = \">\", right = 4}]} do {\n"
+           "  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n",
            "%r: tensor<N, f32> = gir.while [%a] do(%c: tensor<N, f32>) {\n  gir.yield [%p]\n"
            "} do(%d: tensor<N, f32>) {\n  gir.yield [%d]\n}\n"}) {
     GraphTest test;
@@ -356,9 +358,17 @@ TEST_CASE("loops and branches that do not hold together are refused") {
        "yielded value 0 of region 0 is tensor<bool>"},
       {"%r: tensor<N, f32> = gir.for [%p] {count = 2, counter = \"i\"} do(%c: tensor<bool>) {\n  gir.yield [%c]\n}\n",
        "value 0 starts as tensor<bool>"},
-      {"%r: tensor<N, f32> = gir.cond %a do {\n  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n", "a bool of rank 0"},
-      {"%r: tensor<N, f32> = gir.cond %p do {\n  gir.yield [%a]\n} do {\n  gir.yield []\n}\n",
+      {"%r: tensor<N, f32> = gir.cond [%a] do {\n  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n", "a bool of rank 0"},
+      {"%r: tensor<N, f32> = gir.cond [%p] do {\n  gir.yield [%a]\n} do {\n  gir.yield []\n}\n",
        "takes 0 values and yields 0, not 0 and 1"},
+      {"%r: tensor<N, f32> = gir.cond [] do {\n  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n",
+       "nothing chooses a region"},
+      {"%r: tensor<N, f32> = gir.cond [%p] {when = [{left = <N>, relation = \">\", right = 4}]} do {\n"
+       "  gir.yield [%a]\n} do {\n  gir.yield [%a]\n}\n",
+       "a condition and facts of sizes choose a region"},
+      {"%r: tensor<N, f32> = gir.cond [] {when = [{left = <N % 2>, relation = \"==\", right = 0}]} do {\n"
+       "  gir.yield [%a]\n} do {\n  %x: tensor<(N//2) x 2, f32> = gir.reshape %a\n  gir.yield [%a]\n}\n",
+       "elements do not make"},
       {"gir.check %a {message = \"no\"}\n%r: tensor<N, f32> = gir.neg %a\n", "a bool of rank 0"},
   };
   for (const auto& c : cases) {

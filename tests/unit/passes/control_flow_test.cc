@@ -190,7 +190,7 @@ TEST_CASE("a while loop and branches in it") {
       %z: tensor<i64> = gir.constant {values = [0]}
       %odd: tensor<i64> = gir.mod %c, %two
       %even: tensor<bool> = gir.eq %odd, %z
-      %q: tensor<4, f32> = gir.cond %even do {
+      %q: tensor<4, f32> = gir.cond [%even] do {
         %d: tensor<4, f32> = gir.add %p, %p
         gir.yield [%d]
       } do {
@@ -252,7 +252,7 @@ TEST_CASE("a branch updates a donated buffer where it lies") {
   const std::string body = R"(
     %n: tensor<i64> = gir.dim {value = <M - S>}
     %o: tensor<i64> = gir.dim {value = <0>}
-    %new: tensor<M x 3, f32>, %most: tensor<3, f32> = gir.cond %p do {
+    %new: tensor<M x 3, f32>, %most: tensor<3, f32> = gir.cond [%p] do {
       gir.check %p {message = "never"}
       %m: tensor<3, f32> = gir.reduce %k {axes = [0], kind = "max"}
       %a: tensor<M x 3, f32> = gir.update_slice %k, %x, %n {axis = 0}
@@ -260,7 +260,7 @@ TEST_CASE("a branch updates a donated buffer where it lies") {
     } do {
       %d: tensor<S x 3, f32> = gir.add %x, %x
       %b: tensor<M x 3, f32> = gir.update_slice %k, %d, %o {axis = 0}
-      %e: tensor<M x 3, f32> = gir.cond %q do {
+      %e: tensor<M x 3, f32> = gir.cond [%q] do {
         %c: tensor<M x 3, f32> = gir.update_slice %b, %x, %n {axis = 0}
         gir.yield [%c]
       } do {
@@ -287,7 +287,7 @@ TEST_CASE("what a branch gives of a buffer as it was is copied before the update
   const std::string parameters = "%k: tensor<5 x 3, f32>, %x: tensor<2 x 3, f32>, %p: tensor<bool>";
   const std::string body = R"(
     %o: tensor<i64> = gir.dim {value = <1>}
-    %old: tensor<5 x 3, f32>, %new: tensor<5 x 3, f32> = gir.cond %p do {
+    %old: tensor<5 x 3, f32>, %new: tensor<5 x 3, f32> = gir.cond [%p] do {
       %a: tensor<5 x 3, f32> = gir.update_slice %k, %x, %o {axis = 0}
       gir.yield [%k, %a]
     } do {
@@ -339,4 +339,50 @@ TEST_CASE("a gir.check that does not hold ends a call, interpreted and as host.c
   large.lower(*module, true);
   HostRunner runner({}, large.diagnostics);
   CHECK_THROWS_WITH(runner.run(module->find("f"), list(numbers(DType::F32, {4}, 100))), "x is too large");
+}
+
+TEST_CASE("sizes choose a branch, whose shapes mean something for them alone") {
+  const std::string body = R"(
+    %y: tensor<f32> = gir.cond [] {when = [{left = <N % 2>, relation = "==", right = 0}, {left = <N>, relation = ">", right = 3}]} do {
+      %r: tensor<(N//2) x 2, f32> = gir.reshape %x
+      %c: tensor<2, f32> = gir.reduce %r {axes = [0], kind = "max"}
+      %s: tensor<(N - 3), f32> = gir.slice %x {starts = [3], steps = [1]}
+      %m: tensor<f32> = gir.reduce %s {axes = [0], kind = "sum"}
+      %d: tensor<f32> = gir.reduce %c {axes = [0], kind = "sum"}
+      %a: tensor<f32> = gir.add %d, %m
+      gir.yield [%a]
+    } do {
+      %b: tensor<f32> = gir.reduce %x {axes = [0], kind = "sum"}
+      gir.yield [%b]
+    }
+    gir.return [%y]
+)";
+  for (int64_t n : {0, 1, 2, 4, 5, 6}) {
+    ControlTest().check(module_text("%x: tensor<N, f32>",
+                                    "args = [{kind = \"input\", name = \"x\"}], results = [{name = \"y\"}]", body),
+                        list(numbers(DType::F32, {n}, 1)), {{"N", n}}, 0);
+  }
+}
+
+TEST_CASE("the counter of a loop chooses a branch") {
+  const std::string body = R"(
+    %z: tensor<3, f32> = gir.full {value = 0.0}
+    %y: tensor<3, f32> = gir.for [%z] {count = <N>, counter = "i"} do(%c: tensor<3, f32>) {
+      %e: tensor<1 x 3, f32> = gir.slice %x {starts = [<i>, 0], steps = [1, 1]}
+      %v: tensor<3, f32> = gir.reshape %e
+      %n: tensor<3, f32> = gir.cond [] {when = [{left = <i>, relation = "==", right = 1}]} do {
+        gir.yield [%c]
+      } do {
+        %a: tensor<3, f32> = gir.add %c, %v
+        gir.yield [%a]
+      }
+      gir.yield [%n]
+    }
+    gir.return [%y]
+)";
+  for (int64_t n : {0, 1, 2, 4}) {
+    ControlTest().check(module_text("%x: tensor<N x 3, f32>",
+                                    "args = [{kind = \"input\", name = \"x\"}], results = [{name = \"y\"}]", body),
+                        list(numbers(DType::F32, {n, 3}, 1)), {{"N", n}}, 0);
+  }
 }

@@ -79,7 +79,8 @@ class HostRunner {
   }
 
   void branch(Op* op) {
-    bool truth = holds_true(values_.at(op->operand(0)));
+    Value* condition = op->in(host::in::If::condition);
+    bool truth = condition ? holds_true(values_.at(condition)) : hold(op->attr(host::attr::If::when), dims_);
     Block* taken = op->region(truth ? host::at::If::then : host::at::If::otherwise)->front();
     define(op, run_block(taken, copies(op, host::in::If::over)));
   }
@@ -134,16 +135,16 @@ class HostRunner {
     values_[op->result()] = std::move(value);
   }
 
+  static bool hold(const std::vector<Attr>& facts, const DimValues& dims) {
+    return std::ranges::all_of(read_facts(facts), [&](const DimFact& fact) {
+      return holds(*evaluate(fact.left, dims), fact.relation, *evaluate(fact.right, dims));
+    });
+  }
+
   /// The first variant whose assumptions hold, else the kernel.
   Op* choice(Op* launch, const DimValues& dims) {
     for (Op* kernel : host::choices(launch)) {
-      if (std::ranges::all_of(read_facts(kernel->attr(common::Kernel::assume)),
-                              [&](const DimFact& fact) {
-                                return holds(*evaluate(fact.left, dims), fact.relation,
-                                             *evaluate(fact.right, dims));
-                              })) {
-        return kernel;
-      }
+      if (hold(kernel->attr(common::Kernel::assume), dims)) return kernel;
     }
     throw std::runtime_error("no kernel of a launch may run");
   }

@@ -163,6 +163,30 @@ TEST_CASE("select chooses by dims and if by content", "[runtime]") {
   CHECK(zeros.values() == std::vector<float>{0, 0, 0, 0, 0});
 }
 
+TEST_CASE("temps of steps that the dims do not choose have no memory, and no shape", "[runtime]") {
+  PlanBuilder b("untaken");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t rest = b.temp({"100 // (N - 4)"}, 1, 1);
+  uint32_t same = b.temp({"N"}, 2, 3);
+  b.step(SelectStep{b.expr("N > 4"), 1, 2});
+  b.step(FillStep{rest, 4, 0});
+  b.launch("add_one", {x, same}, {"N"});
+  b.step(CopyStep{y, same});
+  Loaded loaded(make_bundle({b.plan}));
+  for (int64_t n : {4, 2, 0}) {
+    HostTensor in({n}, std::vector<float>(size_t(n), 1));
+    HostTensor out({n});
+    REQUIRE(call(loaded.function("untaken"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
+    CHECK(out.values() == std::vector<float>(size_t(n), 2));
+  }
+  HostTensor in({5}, {1, 2, 3, 4, 5});
+  HostTensor out({5}, {9, 9, 9, 9, 9});
+  REQUIRE(call(loaded.function("untaken"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
+  CHECK(out.values() == std::vector<float>(5, 9));
+}
+
 TEST_CASE("a loop reads its counter and works on views", "[runtime]") {
   // Row i of y is row i of x plus 1.
   PlanBuilder b("rows");

@@ -278,6 +278,14 @@ class GraphBuilder final : public Lowering {
   void add_guard(const DimFact& fact, std::string_view text, Loc loc);
   bool is_int(Value* value) const;
   Dim computed_size(Value* value);
+  /// A bool that is true where all of the facts hold, or where not all do.
+  struct SizeCondition {
+    std::vector<DimFact> facts;
+    bool holds;
+  };
+  bool is_of_sizes(Value* value) const;
+  std::optional<DimFact> size_comparison(Value* value);
+  std::optional<SizeCondition> size_condition(Value* value);
   bool compares_sizes(const ast::Compare& compare, Scope& scope);
   bool check_entry_clause(const ast::Expr& clause, Scope& scope);
 
@@ -305,12 +313,15 @@ class GraphBuilder final : public Lowering {
   Flow loop_over_values(const RuntimeRange& range, const ast::For& loop, Scope& scope);
   Value* truth(const Datum& condition, Loc loc);
   Flow fill_branch(const ast::If& stmt, size_t arm, bool taken, Block* block, Scope& inner);
-  bool fill_branches(Branches& branches, Value* chooses, Scope& scope, Loc loc,
+  Op* branches_op(const Branches& branches, const std::vector<Value*>& like, Loc loc);
+  void rename_under_facts(Scope& around, Scope& inner);
+  bool fill_branches(Branches& branches, Scope& scope, Loc loc,
                      const std::function<bool(unsigned branch, Scope& inner)>& fill);
   void report_no_return(Loc chooses);
-  Flow returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope);
+  Flow returning_branch(Branches& branches, const ast::If& stmt, size_t arm, Loc place, Scope& scope);
   void revive(size_t since);
   std::vector<std::string> names_of_arms(const ast::If& stmt, size_t arm);
+  void join_dims(const Branches& branches, IrValue& first, IrValue& second);
   bool join(const Branches& branches, Scope& scope, Loc loc);
 
   // State objects (graph_state.cc).

@@ -1,9 +1,11 @@
 // Run-time loops and branches: a `for` over a range of symbolic length, a `while` or `if` on a
-// tensor. A name that had a value before and is assigned in such a block is loop-carried: it keeps
-// its shape and dtype. It is carried in the dtype it is computed in, so that a loop gives the same
-// bits as its unrolled iterations. The contents of an object, such as a cache, are rounded whenever
+// tensor, an `if` on sizes that calls have. A name that had a value before and is assigned in such
+// a block is loop-carried: it keeps its shape and dtype. It is carried in the dtype it is computed
+// in, so that a loop gives the same bits as its unrolled iterations. The contents of an object, such as a cache, are rounded whenever
 // the object is updated, and carried in the dtype they are stored in. Names that are new in a block
 // end with it.
+
+#include <set>
 
 #include "frontend/binding/names.h"
 #include "frontend/fixes/foreign.h"
@@ -11,6 +13,7 @@
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
 #include "frontend/values/runtime_range.h"
+#include "ir/text/dim_conditions.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -349,10 +352,16 @@ std::optional<Flow> GraphBuilder::while_loop(const ast::While& loop, Scope& scop
 /// The two branches of an `if`. What they give is known when both are built: until then they are in an op without
 /// results.
 struct GraphBuilder::Branches {
+  Value* condition = nullptr;  ///< null where sizes choose
+  std::vector<DimFact> when;   ///< sizes that choose the op's first region
+  bool is_first = true;        ///< that is the first branch
   Op* draft = nullptr;
   Block* blocks[2] = {};
   std::vector<std::string> names;  ///< those that both branches give a value, or that had one
   std::vector<Datum> values[2];    ///< beside the names
+
+  /// The op's region for a branch.
+  unsigned region(unsigned branch) const { return is_first ? branch : 1 - branch; }
 };
 
 /// Runs one arm, or what stands instead of it, in its block.
@@ -376,16 +385,57 @@ std::vector<std::string> GraphBuilder::names_of_arms(const ast::If& stmt, size_t
   return names;
 }
 
+/// The op of two branches that give these values.
+Op* GraphBuilder::branches_op(const Branches& branches, const std::vector<Value*>& like, Loc loc) {
+  std::vector<Value*> chooses;
+  std::vector<OpAttr> attributes;
+  if (branches.condition) chooses.push_back(branches.condition);
+  if (!branches.condition) {
+    attributes.push_back(graph::attr::Cond::when(context(), fact_attrs(context(), branches.when)));
+  }
+  return region_op(OpKind::Cond, chooses, like, std::move(attributes), loc);
+}
+
+/// Where sizes are equal in a branch alone, tensors from around it that a name has get dims as what is made in it has.
+void GraphBuilder::rename_under_facts(Scope& around, Scope& inner) {
+  std::set<std::string_view> seen;
+  for (Scope* scope = &around; scope && scope != around.module_scope(); scope = scope->parent()) {
+    for (const auto& [name, binding] : scope->names_here()) {
+      bool is_hidden = !seen.insert(name).second;
+      if (is_hidden || binding.state != Binding::State::Ready) continue;
+      std::vector<Leaf> leaves = leaves_of(binding.value);
+      if (std::ranges::any_of(leaves, &Leaf::held)) continue;
+      std::vector<Value*> values;
+      bool changes = false;
+      for (const Leaf& leaf : leaves) {
+        values.push_back(under_facts(leaf.value));
+        changes |= values.back() != leaf.value;
+      }
+      size_t next = 0;
+      if (changes) inner.set(name, with_leaves(binding.value, values, next), binding.loc);
+    }
+  }
+}
+
 /// Builds both branches. `fill` runs one of them, the arm itself or what stands instead of it, and takes its values.
 /// Both are false when an error was reported.
-bool GraphBuilder::fill_branches(Branches& branches, Value* chooses, Scope& scope, Loc loc,
+bool GraphBuilder::fill_branches(Branches& branches, Scope& scope, Loc loc,
                                  const std::function<bool(unsigned branch, Scope& inner)>& fill) {
-  branches.draft = region_op(OpKind::Cond, {chooses}, {}, {}, loc);
+  branches.draft = branches_op(branches, {}, loc);
   bool filled = true;
   for (unsigned r = 0; r < 2 && filled; ++r) {
-    branches.blocks[r] = branches.draft->region(r)->add_block();
-    size_t before = function_.spent.size();
-    filled = fill(r, *session().new_scope(&scope));
+    branches.blocks[r] = branches.draft->region(branches.region(r))->add_block();
+    size_t before = function_.spent.size(), known = evaluator_.facts().size();
+    Scope& inner = *session().new_scope(&scope);
+    if (!branches.condition) {
+      std::vector<DimFact> facts = facts_of_branch(dims(), branches.when, branches.region(r) == 0);
+      evaluator_.facts().insert(evaluator_.facts().end(), facts.begin(), facts.end());
+      bool equates = std::ranges::any_of(facts, [](const DimFact& f) { return f.relation == Relation::Equal; });
+      builder_.set_end(branches.blocks[r]);
+      if (equates) rename_under_facts(scope, inner);
+    }
+    filled = fill(r, inner);
+    evaluator_.facts().resize(known);
     if (r == 0) revive(before);
   }
   leave(branches.draft);
@@ -395,15 +445,20 @@ bool GraphBuilder::fill_branches(Branches& branches, Value* chooses, Scope& scop
 std::optional<Flow> GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
   if (!condition.is_ir()) return std::nullopt;
   Loc loc = stmt.arms[arm].condition->loc;
-  Value* chooses = truth(condition, loc);
-  if (!chooses) return evaluator_.skip_arms(stmt, scope);
+  Branches branches;
+  branches.condition = truth(condition, loc);
+  if (!branches.condition) return evaluator_.skip_arms(stmt, scope);
+  if (std::optional<SizeCondition> sizes = size_condition(branches.condition)) {
+    branches.when = std::move(sizes->facts);
+    branches.is_first = sizes->holds;
+    branches.condition = nullptr;
+  }
   for (size_t i = arm; i <= stmt.arms.size(); ++i) {
     Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
-    if (place.known()) return returning_branch(chooses, stmt, arm, place, scope);
+    if (place.known()) return returning_branch(branches, stmt, arm, place, scope);
   }
-  Branches branches;
   branches.names = names_of_arms(stmt, arm);
-  bool filled = fill_branches(branches, chooses, scope, loc, [&](unsigned r, Scope& inner) {
+  bool filled = fill_branches(branches, scope, loc, [&](unsigned r, Scope& inner) {
     bool good = fill_branch(stmt, arm, r == 0, branches.blocks[r], inner) == Flow::Next;
     for (const std::string& name : branches.names) {
       Binding* now = inner.find_here(name);
@@ -420,7 +475,7 @@ std::optional<Flow> GraphBuilder::branch(const Datum& condition, const ast::If& 
 
 /// A branch that may end the function: what follows it becomes part of both arms, which then end the function both, and
 /// the function's result is what the branch gives.
-Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t arm, Loc place, Scope& scope) {
+Flow GraphBuilder::returning_branch(Branches& branches, const ast::If& stmt, size_t arm, Loc place, Scope& scope) {
   for (const Continuation* after = evaluator_.frame().continuation; after; after = after->outer) {
     if (!after->repeats) continue;
     evaluator_.unsupported(place, "a 'return' in a loop, in a branch that is chosen at run time,");
@@ -428,9 +483,8 @@ Flow GraphBuilder::returning_branch(Value* chooses, const ast::If& stmt, size_t 
   }
   Loc loc = stmt.arms[arm].condition->loc;
   const Continuation* rest = evaluator_.frame().continuation;
-  Branches branches;
   branches.names = {"return"};
-  bool filled = fill_branches(branches, chooses, scope, loc, [&](unsigned r, Scope& inner) {
+  bool filled = fill_branches(branches, scope, loc, [&](unsigned r, Scope& inner) {
     evaluator_.frame().result = Datum::none();
     evaluator_.frame().result_loc = {};
     if (fill_branch(stmt, arm, r == 0, branches.blocks[r], inner) == Flow::Next) evaluator_.execute_rest(rest, inner);
@@ -459,6 +513,26 @@ void GraphBuilder::revive(size_t since) {
   function_.spent.resize(since);
 }
 
+/// Gives two values that branches leave one type where sizes are equal in one of the branches: that of the other value.
+void GraphBuilder::join_dims(const Branches& branches, IrValue& first, IrValue& second) {
+  IrValue* leaves[2] = {&first, &second};
+  for (unsigned r = 0; r < 2 && !branches.condition; ++r) {
+    const std::vector<Dim>& own = leaves[r]->value->type()->dims;
+    const std::vector<Dim>& other = leaves[1 - r]->value->type()->dims;
+    if (own == other || own.size() != other.size()) continue;
+    std::vector<DimFact> facts = evaluator_.facts();
+    std::vector<DimFact> here = facts_of_branch(dims(), branches.when, branches.region(r) == 0);
+    facts.insert(facts.end(), here.begin(), here.end());
+    bool same = true;
+    for (size_t i = 0; i < own.size(); ++i) {
+      same &= one_form(dims(), own[i], facts) == one_form(dims(), other[i], facts);
+    }
+    if (!same) continue;
+    builder_.set_end(branches.blocks[r]);
+    leaves[r]->value = graph::reshape(builder_, leaves[r]->value, other);
+  }
+}
+
 /// Makes the branch that gives the names their values in place of the draft.
 bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
   std::vector<Value*> yields[2];
@@ -473,13 +547,16 @@ bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
     std::vector<Leaf> first = leaves_of(a), second = leaves_of(b);
     bool fits = same_form(a, b) && first.size() == second.size();
     for (size_t k = 0; fits && k < first.size(); ++k) {
+      join_dims(branches, first[k], second[k]);
       fits = first[k].value->type()->dims == second[k].value->type()->dims && first[k].storage == second[k].storage;
     }
     if (!fits) {
       std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
       std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
+      if (left == right) left = to_text(a), right = to_text(b);  // numbers
       auto builder = report(diag::branch_types, loc, branches.names[i], left, right);
       builder.help("which branch runs is known at run time alone: both give one shape and one dtype");
+      if (!branches.condition) blame().help_clause(builder, branches.when[0], "if the condition always holds");
       if (a.is_ir() && made_at(a.as_ir()).known()) builder.label(made_at(a.as_ir()), left);
       if (b.is_ir() && made_at(b.as_ir()).known()) builder.label(made_at(b.as_ir()), right);
       return false;
@@ -493,9 +570,9 @@ bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
     joined.emplace_back(branches.names[i], a);
   }
   builder_.set_before(branches.draft);
-  Op* op = region_op(OpKind::Cond, {branches.draft->operand(0)}, yields[0], {}, loc);
+  Op* op = branches_op(branches, yields[0], loc);
   for (unsigned r = 0; r < 2; ++r) {
-    Block* block = op->region(r)->add_block();
+    Block* block = op->region(branches.region(r))->add_block();
     for (Op* inner : *branches.blocks[r]) inner->move_to_end(block);
     builder_.set_end(block);
     yield(yields[r], loc);

@@ -9,6 +9,7 @@
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
 #include "ir/graph/constants.h"
+#include "ir/text/dim_conditions.h"
 #include "ir/text/entries.h"
 #include "support/diagnostic_rows.h"
 
@@ -173,6 +174,62 @@ Dim GraphBuilder::computed_size(Value* value) {
     case ElementwiseKind::Sub: return dims().sub(a, b);
     default: return dims().mul(a, b);
   }
+}
+
+namespace {
+
+std::optional<Relation> relation_of(ElementwiseKind kind) {
+  switch (kind) {
+    case ElementwiseKind::Eq: return Relation::Equal;
+    case ElementwiseKind::Ne: return Relation::NotEqual;
+    case ElementwiseKind::Lt: return Relation::Less;
+    case ElementwiseKind::Le: return Relation::LessEqual;
+    case ElementwiseKind::Gt: return Relation::Greater;
+    case ElementwiseKind::Ge: return Relation::GreaterEqual;
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+/// Whether a number is computed of sizes. A number of the entry that nothing takes as a size may be negative.
+bool GraphBuilder::is_of_sizes(Value* value) const {
+  if (!is_int(value)) return false;
+  if (auto it = function_.int_arguments.find(value); it != function_.int_arguments.end()) {
+    return entry::node(function_.arguments[it->second], entry::Argument::dim) != nullptr;
+  }
+  const Op* def = value->def();
+  if (def->info().elementwise == ElementwiseKind::None) return true;
+  return is_of_sizes(def->operand(0)) && is_of_sizes(def->operand(1));
+}
+
+/// The comparison of sizes that a bool is; nothing for any other value.
+std::optional<DimFact> GraphBuilder::size_comparison(Value* value) {
+  const Op* def = value->def();
+  std::optional<Relation> relation = def ? relation_of(def->info().elementwise) : std::nullopt;
+  if (!relation || !is_of_sizes(def->operand(0)) || !is_of_sizes(def->operand(1))) return std::nullopt;
+  DimFact fact{*relation, computed_size(def->operand(0)), computed_size(def->operand(1))};
+  return fact.left->overflow || fact.right->overflow ? std::nullopt : std::optional(fact);
+}
+
+/// What a bool that is computed of sizes alone says of them; nothing for any other value. Of `a or b` it is that not
+/// both `not a` and `not b` hold, so that both are known in the other branch.
+std::optional<GraphBuilder::SizeCondition> GraphBuilder::size_condition(Value* value) {
+  if (std::optional<DimFact> fact = size_comparison(value)) return SizeCondition{{*fact}, true};
+  const Op* def = value->def();
+  if (!def || value->type()->rank() != 0) return std::nullopt;
+  ElementwiseKind kind = def->info().elementwise;
+  if (kind != ElementwiseKind::And && kind != ElementwiseKind::Or && kind != ElementwiseKind::Not) return std::nullopt;
+  bool holds = kind != ElementwiseKind::Or;
+  SizeCondition all{{}, holds};
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    std::optional<SizeCondition> part = size_condition(def->operand(i));
+    if (!part) return std::nullopt;
+    if (kind == ElementwiseKind::Not) return SizeCondition{std::move(part->facts), !part->holds};
+    std::vector<DimFact> facts = facts_of_branch(dims(), part->facts, part->holds == holds);
+    all.facts.insert(all.facts.end(), facts.begin(), facts.end());
+  }
+  return all;
 }
 
 void GraphBuilder::add_guard(const DimFact& fact, std::string_view text, Loc loc) {

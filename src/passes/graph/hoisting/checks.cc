@@ -156,7 +156,7 @@ class CheckHoisting {
     std::optional<Bound> bound = bound_of(check->operand(0));
     if (!bound || !bound->value.over_loop) return;
     Builder builder = before(check, check->loc());
-    check->set_operand(0, condition(builder, *bound, facts_around(check)));
+    check->set_operand(0, condition(builder, *bound, graph::facts_around(check)));
   }
 
   void hoist_from(Op* loop) {
@@ -189,7 +189,7 @@ class CheckHoisting {
   }
 
   void hoist(Op* check, Op* loop) {
-    std::vector<DimFact> facts = facts_around(loop);
+    std::vector<DimFact> facts = graph::facts_around(loop);
     std::optional<Bound> bound = in_last_turn(check, loop, facts);
     if (!bound) return;
     Builder builder = before(loop, check->loc());
