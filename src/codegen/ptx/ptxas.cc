@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <set>
 #include <sstream>
 
 #include "support/check.h"
@@ -252,9 +253,10 @@ std::string find_ptxas() {
 
 namespace {
 
-/// Lets kernels that spill have the registers of a whole multiprocessor, where they were to share it; false if none
-/// was.
-bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& ptx) {
+/// Lets kernels that spill share a multiprocessor with one block fewer, and those that did so already, which are
+/// `relaxed_before`, with none; false if none shared it.
+bool relax_spilling(const std::vector<KernelResources>& kernels, std::set<std::string>& relaxed_before,
+                    std::string& ptx) {
   constexpr std::string_view directive = ".minnctapersm ";
   bool relaxed = false;
   for (const KernelResources& kernel : kernels) {
@@ -265,7 +267,8 @@ bool relax_spilling(const std::vector<KernelResources>& kernels, std::string& pt
     at += directive.size();
     std::string_view blocks(ptx.data() + at, ptx.find('\n', at) - at);
     if (blocks == "1") continue;
-    ptx.replace(at, blocks.size(), "1");
+    bool is_first = relaxed_before.insert(kernel.name).second;
+    ptx.replace(at, blocks.size(), is_first ? std::to_string(std::stoi(std::string(blocks)) - 1) : "1");
     relaxed = true;
   }
   return relaxed;
@@ -300,6 +303,7 @@ Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, Diagn
   std::vector<std::string> command = {ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object};
   // Lines of the source bring the whole text of the PTX along.
   command.emplace_back(line_info ? "--generate-line-info" : "--suppress-debug-info");
+  std::set<std::string> relaxed;
   do {
     if (!write_file(source, ptx, problem)) return no_place(problem);
     int status = run(command, directory.file("log"), problem);
@@ -317,7 +321,7 @@ Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, Diagn
       return failure;
     }
     cubin.kernels = read_ptxas_messages(messages);
-  } while (relax_spilling(cubin.kernels, ptx));
+  } while (relax_spilling(cubin.kernels, relaxed, ptx));
   if (!read_file(object, cubin.bytes, problem)) return no_place(problem);
   return cubin;
 }

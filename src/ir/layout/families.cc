@@ -112,8 +112,8 @@ class Blocking {
     for (; lanes > 1; lanes /= 2) spec_.of(InputDim::Lane).push_back({});
   }
 
-  void warps(int warps) {
-    for (int axis : order_) {
+  void warps(int warps, std::span<const int> order) {
+    for (int axis : order) {
       int count = std::gcd(warps, left_[axis]);
       repeat(InputDim::Warp, axis, count);
       warps /= count;
@@ -153,7 +153,7 @@ class Blocking {
 }  // namespace
 
 std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int lanes, int warps,
-                              std::span<const int> order) {
+                              std::span<const int> order, std::span<const int> warp_order) {
   if (extents.size() > size_t(max_rank) || vector < 1 || lanes < 1 || warps < 1)
     return std::nullopt;
   if (lanes > max_lanes || warps > max_warps || !std::has_single_bit(uint32_t(lanes)))
@@ -174,7 +174,7 @@ std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int 
   Blocking blocking(extents, fastest_first);
   if (!blocking.vectors(vector)) return std::nullopt;
   blocking.lanes(lanes);
-  blocking.warps(warps);
+  blocking.warps(warps, warp_order.empty() ? std::span<const int>(fastest_first) : warp_order);
   return blocking.rest();
 }
 

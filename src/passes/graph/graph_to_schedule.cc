@@ -15,6 +15,7 @@
 #include "ir/graph/build.h"
 #include "ir/graph/ops.h"
 #include "ir/numbers/mma.h"
+#include "passes/graph/to_schedule/computed_rows.h"
 #include "passes/graph/to_schedule/lowering.h"
 #include "passes/graph/to_schedule/split_reductions.h"
 #include "support/diagnostic_rows.h"
@@ -166,7 +167,10 @@ Status graph_to_schedule(Module& module, PassContext& context) {
     if (graph::kind_of(op) == graph::OpKind::Concat) cut_long(op);
     for (unsigned r = 0; r < op->region_count(); ++r) sink_into(op->region(r));
   });
-  if (context.machine && context.machine->is_gpu()) split_reductions(function);
+  if (context.machine && context.machine->is_gpu()) {
+    write_computed_rows(function);
+    split_reductions(function);
+  }
   std::string entry(symbol_name(function));
   module.set_level(Level::Schedule);
   module.set(common::Module::entry, entry);

@@ -9,8 +9,8 @@
 //             that holds; otherwise a copy assumes it. If the results allow it too, they leave by tensor maps.
 //   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that.
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
-//             end masked), for a few extents; only longer rows are walked in a loop. Where they cannot be, fallback
-//             kernels are for all that are not longer.
+//             end masked), for a few extents, or for the one that the kernel was made for (row_tiles.h); only longer
+//             rows are walked in a loop. Where they cannot be, fallback kernels are for all that are not longer.
 //   rivals    of several kernels with roles a launch takes the one that takes the fewest clocks for its sizes, by a
 //             model of the machine (launch_cost.h): large tiles for large results, small ones where there are few.
 //   depths    axes that a kernel with dots takes whole, the head dimensions of attention, become constants
@@ -37,6 +37,7 @@
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/launch_choices.h"
+#include "passes/analysis/row_tiles.h"
 #include "passes/pass.h"
 #include "passes/schedule/launch_cost.h"
 #include "passes/tile/gpu/tensor_copies.h"
@@ -63,10 +64,9 @@ std::optional<int64_t> extent_in(const Extents& extents, Dim dim) {
 }
 
 constexpr int64_t vector_bytes = 16;
-/// Extents for rows in registers, how many registers of a thread a tile may have then, and how many threads: a
-/// multiprocessor that runs more has too few registers for what else they need.
-constexpr int64_t row_extents[] = {1024, 4096, 16384};
-constexpr int64_t registers_per_tile = 32, most_warps = 16;
+/// How many threads hold a row at most: a multiprocessor that runs more has too few registers for what else they need.
+/// The longest rows take more of them.
+constexpr int64_t most_warps = 16, most_row_registers = 64;
 /// Extents for whole axes of dots, and how many registers of a thread the largest tile may have then: an
 /// accumulator and what is added to it next to the operands' addresses.
 constexpr int64_t depths[] = {64, 96, 128, 192, 256};
@@ -195,6 +195,16 @@ class KernelNeeds {
     return ends ? found[0] : nullptr;
   }
 
+  /// How many tiles with that extent are loaded.
+  int64_t loads_along(Dim extent) const {
+    int64_t count = 0;
+    walk(kernel_, [&](Op* op) {
+      bool loads = op->is(schedule::info(OpKind::Load)) || op->is(schedule::info(OpKind::Gather));
+      count += loads && std::ranges::count(op->result()->type()->dims, extent) > 0;
+    });
+    return count;
+  }
+
   /// Whether some elements are combined.
   bool combines() const {
     bool found = false;
@@ -222,22 +232,17 @@ class KernelNeeds {
     return (sums + largest) / threads;
   }
 
-  /// Registers of the largest tile with those extents: of two where a scan holds what it takes beside what it gives, of
-  /// four where an element is long to compute, in steps that each thread repeats for all it has.
+  /// Registers of the largest tile with those extents, as often as threads hold an element.
   int64_t largest_tile(const Extents& extents) const {
-    constexpr unsigned long_to_compute = 100;
-    int64_t largest = 0, held = 1;
-    walk(kernel_, [&](Op* op) {
-      if (op->is(schedule::info(OpKind::Scan))) held = std::max<int64_t>(held, 2);
-      ElementwiseKind kind = op->info().elementwise;
-      if (kind != ElementwiseKind::None && element_cost(kind, op->result()->type()->dtype) > long_to_compute) held = 4;
-    });
+    int64_t largest = 0;
+    ElementRegisters element;
+    walk(kernel_, [&](Op* op) { element.add(op); });
     for_each_tile([&](Type tile) {
       int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
       for (Dim dim : tile->dims) registers *= extent_in(extents, dim).value_or(1);
       largest = std::max(largest, registers);
     });
-    return largest * held;
+    return largest * element.held();
   }
 
  private:
@@ -508,34 +513,64 @@ class Specialisation {
       return;
     }
     Dim extent = needs.row_extent();
-    if (extent) add_rows(kernel, extent, vectors, all);
-    if (!vectors.empty()) all.push_back(copy(kernel, vectors));
+    std::vector<int64_t> rows = extent ? rows_within(kernel, extent) : std::vector<int64_t>{};
+    bool bounded = rows.size() == 1;
+    bool held = extent && !vectors.empty() && add_rows(kernel, extent, rows, vectors, all);
+    if (!vectors.empty() && !bounded) all.push_back(copy(kernel, vectors));
+    // Rows that are walked in a loop are long where shorter ones have kernels of their own.
+    if (held && !bounded && !kernel->attr(common::Kernel::own)) set_warps(all.back(), most_warps);
+    // What only moves elements walks longer rows in a loop as well, if it is no vectors that it moves.
+    size_t first = all.size();
+    bool any = bounded ? vectors.empty() || is_row_of_any(rows[0]) : vectors.empty() || needs.combines();
+    held = extent && any && add_rows(kernel, extent, rows, {}, all);
     // What combines elements may have no place for longer rows (split_large_tiles).
-    if (extent && !vectors.empty() && needs.combines()) add_spare_rows(kernel, extent, all);
+    for (size_t i = first; i < all.size() && !bounded && !vectors.empty(); ++i) {
+      if (!is_row_of_any(rows[i - first])) all[i]->set(common::Kernel::fallback, true);
+    }
+    if (bounded && !all.empty()) return;
+    if (held && !bounded && !kernel->attr(common::Kernel::own)) set_warps(kernel, most_warps);
+    if (needs.whole_extents().empty() && needs.combines()) widen_known(kernel, needs);
     all.push_back(kernel);
   }
 
-  /// Copies for rows that registers hold. With vectors they leave empty rows to the kernel itself.
-  void add_rows(Op* kernel, Dim extent, const Facts& also, std::vector<Op*>& all) {
+  /// Rows of a known extent that the kernel's warps cannot hold get more of them.
+  void widen_known(Op* kernel, const KernelNeeds& needs) {
+    int64_t warps = gpu_schedule(kernel, machine_).compute_warps, wanted = warps;
+    int64_t registers = needs.largest_tile({}) / machine_.gpu.warp_size;
+    if (registers <= warps * most_row_registers || kernel->attr(common::Kernel::own)) return;
+    while (wanted < most_warps && registers > wanted * row_registers(machine_)) wanted *= 2;
+    set_warps(kernel, wanted);
+  }
+
+  /// The extent that the kernel's assumptions keep rows within, or all that registers may hold one at a time.
+  std::vector<int64_t> rows_within(Op* kernel, Dim extent) {
+    for (const DimFact& fact : read_facts(kernel->attr(common::Kernel::assume))) {
+      bool bounds = fact.relation == Relation::LessEqual && fact.left == extent && fact.right->constant();
+      if (bounds) return {*fact.right->constant()};
+    }
+    return {long_rows().begin(), long_rows().end()};
+  }
+
+  /// Copies for rows that registers hold; false where there are none. With vectors they leave empty rows to others.
+  bool add_rows(Op* kernel, Dim extent, const std::vector<int64_t>& rows, const Facts& also, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
-    for (int64_t row : row_extents) {
-      int64_t warps = std::max<int64_t>(1, needs.largest_tile({{extent, row}}) / (32 * registers_per_tile));
+    size_t before = all.size();
+    // One row, not lines beside each other, and nothing else that has its extent and needs registers beside it.
+    bool is_alone = needs.largest_tile({{extent, 1}}) < machine_.gpu.warp_size && needs.loads_along(extent) == 1;
+    for (int64_t row : rows) {
+      int64_t registers = needs.largest_tile({{extent, row}}) / machine_.gpu.warp_size;
+      int64_t warps = std::max<int64_t>(1, registers / row_registers(machine_));
+      if (warps > most_warps && is_alone && registers <= most_warps * most_row_registers) warps = most_warps;
       if (warps > most_warps) break;
       Facts facts = also;
-      facts.push_back({Relation::LessEqual, extent, table_.constant(row)});
-      if (!also.empty()) facts.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
+      add(facts, {{Relation::LessEqual, extent, table_.constant(row)}});
+      if (!also.empty()) add(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
       Op* special = copy(kernel, facts);
       take_rows(special, {{extent, row}});
       set_warps(special, warps);
       all.push_back(special);
     }
-  }
-
-  void add_spare_rows(Op* kernel, Dim extent, std::vector<Op*>& all) {
-    size_t first = all.size();
-    add_rows(kernel, extent, {}, all);
-    for (Op* fallback : std::span(all).subspan(first))
-      fallback->set(common::Kernel::fallback, true);
+    return all.size() > before;
   }
 
   Op* copy(Op* kernel, const Facts& facts) {

@@ -231,7 +231,33 @@ std::vector<GpuCase> rows() {
   const std::vector<DimValues> columns = {
       {{"M", 5}, {"N", 37}}, {{"M", 1}, {"N", 1}}, {{"M", 3}, {"N", 0}}, {{"M", 2}, {"N", 1029}}};
   const std::vector<DimValues> heights = {{{"M", 7}}, {{"M", 1}}, {{"M", 0}}};
+  // Of these extents programs take several rows: whole vectors and others, as many as a tile has and fewer.
+  const std::vector<DimValues> few = {{{"M", 300}, {"N", 16}}, {{"M", 33}, {"N", 17}}, {{"M", 1}, {"N", 1}},
+                                      {{"M", 70}, {"N", 40}},  {{"M", 9}, {"N", 128}}, {{"M", 0}, {"N", 8}},
+                                      {{"M", 17}, {"N", 250}}, {{"M", 3}, {"N", 600}}};
   return {
+      {"softmax of short rows, any size", "%x: tensor<M x N, bf16>",
+       "%0: tensor<M x N, f32> = gir.cast %x\n%1: tensor<M x N, f32> = gir.softmax %0\n"
+       "%2: tensor<M x N, bf16> = gir.cast %1\ngir.return [%2]\n",
+       1, {}, few, 8e-3},
+      {"generated: sums of short rows", "%x: tensor<M x N, bf16>",
+       "%0: tensor<M x N, f32> = gir.cast %x\n"
+       "%1: tensor<M, f32> = gir.reduce %0 {axes = [1], kind = \"sum\"}\ngir.return [%1]\n", 1, {}, few, 1e-5},
+      {"generated: sums of short columns", "%x: tensor<N x M, bf16>",
+       "%0: tensor<N x M, f32> = gir.cast %x\n"
+       "%1: tensor<M, f32> = gir.reduce %0 {axes = [0], kind = \"sum\"}\ngir.return [%1]\n", 1, {}, few, 1e-5},
+      {"generated: short lines", "%x: tensor<M x N, f32>, %b: tensor<N, f32>",
+       "%0: tensor<M x N, f32> = gir.broadcast %b\n%1: tensor<M x N, f32> = gir.add %x, %0\ngir.return [%1]\n", 1, {},
+       few, 1e-5},
+      {"generated: heads apart", "%x: tensor<B x M x 3 x N, bf16>",
+       "%0: tensor<B x 3 x M x N, bf16> = gir.transpose %x {perm = [0, 2, 1, 3]}\ngir.return [%0]\n", 1, {},
+       {{{"B", 2}, {"M", 37}, {"N", 16}}, {{"B", 1}, {"M", 5}, {"N", 33}}, {{"B", 1}, {"M", 1}, {"N", 0}}}, 0},
+      {"generated: transposition alone", "%x: tensor<M x N, bf16>",
+       "%0: tensor<N x M, bf16> = gir.transpose %x {perm = [1, 0]}\ngir.return [%0]\n", 1, {},
+       {{{"M", 72}, {"N", 136}}, {{"M", 65}, {"N", 7}}, {{"M", 1}, {"N", 130}}, {{"M", 3}, {"N", 0}}}, 0},
+      {"embedding of short rows", "%ids: tensor<M, i64>, %t: tensor<V x N, bf16>",
+       "%0: tensor<M x N, bf16> = gir.embedding %ids, %t\ngir.return [%0]\n", 1, {},
+       {{{"M", 70}, {"V", 7}, {"N", 16}}, {{"M", 33}, {"V", 7}, {"N", 37}}, {{"M", 0}, {"V", 1}, {"N", 1}}}, 0},
       {"softmax, short rows", "%x: tensor<M x 96, bf16>",
        "%0: tensor<M x 96, f32> = gir.cast %x\n%1: tensor<M x 96, f32> = gir.softmax %0\n"
        "%2: tensor<M x 96, bf16> = gir.cast %1\ngir.return [%2]\n",

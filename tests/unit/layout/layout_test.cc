@@ -147,6 +147,10 @@ TEST_CASE("blocked layouts follow the memory") {
   CHECK(small.owners(at({0})).size() == 8 * 6);
   Layout three = *blocked(std::vector<int32_t>{6, 176}, 8, 32, 3);
   CHECK(three.vector_width(1) == 8);
+  // Warps may be dealt out in another order: here each has whole rows.
+  Layout rows = *blocked(std::vector<int32_t>{8, 512}, 8, 32, 4, std::vector<int>{1, 0}, std::vector<int>{0, 1});
+  for (int warp = 0; warp < 4; ++warp) CHECK(rows.coordinates(0, 0, warp)[0] == warp);
+  CHECK(rows.coordinates(8, 31, 0)[1] == 256 + 31 * 8);
   CHECK(!blocked(std::vector<int32_t>{6, 12}, 8, 32, 1));
   CHECK(!blocked(std::vector<int32_t>{6, 12}, 3, 32, 1));
   CHECK(!blocked(std::vector<int32_t>{6, 12}, 1, 24, 1));

@@ -3,13 +3,17 @@
 // folded in before the store.
 
 #include <algorithm>
+#include <bit>
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/numbers/elementwise.h"
 #include "ir/schedule/ops.h"
+#include "ir/schedule/schedule_keys.h"
+#include "ir/text/entries.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
+#include "passes/analysis/row_tiles.h"
 #include "passes/analysis/tile_halvings.h"
 #include "passes/graph/to_schedule/epilogue.h"
 #include "passes/graph/to_schedule/kernel_edit.h"
@@ -46,7 +50,7 @@ void set_block(Context& context, const std::vector<int64_t>& extents, size_t ran
 
 Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& group,
                                                             const AnchorForm& form, size_t choice,
-                                                            int64_t halvings) {
+                                                            int64_t halvings, Attr block) {
   Op* anchor = group.anchor;
   if (!context_.kernels) {
     context_.diagnostics.report(diag::no_kernel_library, anchor->loc(), anchor->name(),
@@ -63,6 +67,7 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   if (is_matrix_product || is_attention) {
     set_block(module_.context(), context_.list_option("block"), is_attention ? 2 : 3, request);
   }
+  if (block) request.schedule["block"] = block;
   request.choice = choice;
   request.halvings = halvings;
   request.symbol = next_symbol();
@@ -224,6 +229,79 @@ Value* GraphLowering::kept_region(Op* anchor, const schedule::KernelRegion& regi
   return host_.copy(host_.under(buffer, anchor->result(region.output)->type()->dims));
 }
 
+namespace {
+
+/// The axes of a kernel of the library whose programs take blocks of one axis and all of another: rows.
+struct RowAxes {
+  std::string_view rows;
+  Dim count = nullptr;  ///< of rows
+  Dim extent = nullptr;
+};
+
+std::optional<RowAxes> row_axes(Op* kernel) {
+  using entry::Axis;
+  RowAxes axes;
+  Attr blocks = entry::node(kernel->attr(schedule::attr::Kernel::schedule), schedule::key::block);
+  if (!blocks || kernel->attr(schedule::attr::Kernel::own)) return std::nullopt;
+  for (Attr axis : kernel->attr(schedule::attr::Kernel::axes)) {
+    Dim extent = entry::read(axis, Axis::extent);
+    bool is_blocked = blocks->get(entry::read(axis, Axis::name));
+    if ((is_blocked ? axes.count : axes.extent) || (!is_blocked && entry::read(axis, Axis::block) != extent))
+      return std::nullopt;
+    if (is_blocked) axes.rows = entry::read(axis, Axis::name);
+    (is_blocked ? axes.count : axes.extent) = extent;
+  }
+  return axes.count && axes.extent ? std::optional(axes) : std::nullopt;
+}
+
+/// A block of as many rows as a program takes where none has more elements; null where that is one.
+Attr row_block(Op* kernel, const RowAxes& axes, int64_t most, const Machine& machine) {
+  ElementRegisters registers;
+  walk(kernel, [&](Op* op) { registers.add(op); });
+  int64_t rows = rows_of_program(machine, most, registers.count());
+  if (std::optional<int64_t> known = axes.count->constant()) {
+    rows = std::min(rows, int64_t(std::bit_floor(uint64_t(std::max<int64_t>(*known, 1)))));
+  }
+  Context& context = kernel->module()->context();
+  return rows > 1 ? context.dict({{std::string(axes.rows), context.integer(rows)}}) : nullptr;
+}
+
+void assume_at_most(Op* kernel, Dim extent, int64_t most) {
+  Context& context = kernel->module()->context();
+  std::vector<Attr> facts = kernel->attr(common::Kernel::assume);
+  facts.push_back(fact_attr(context, {Relation::LessEqual, extent, context.dims().constant(most)}));
+  kernel->set(common::Kernel::assume, std::move(facts));
+}
+
+}  // namespace
+
+/// Instances for short rows, of which a program takes several, the shortest first; where the extent is known, the one for
+/// that extent takes the place of `general`.
+Result<std::vector<schedule::KernelInstance>> GraphLowering::short_row_instances(const FusionGroup& group,
+                                                                                 const AnchorForm& form, size_t choice,
+                                                                                 schedule::KernelInstance& general) {
+  std::vector<schedule::KernelInstance> all;
+  std::optional<RowAxes> axes = row_axes(general.kernel);
+  if (!axes || !context_.machine || !context_.machine->is_gpu()) return all;
+  std::optional<int64_t> known = axes->extent->constant();
+  for (int64_t most : short_rows()) {
+    if (known && *known > most) continue;
+    Attr block = row_block(general.kernel, *axes, known.value_or(most), *context_.machine);
+    if (!block) break;
+    Result<schedule::KernelInstance> made = instantiate(group, form, choice, 0, block);
+    if (!made) return failure;
+    if (known) {
+      general.kernel->erase();
+      general = *made;
+      break;
+    }
+    assume_at_most(made->kernel, row_axes(made->kernel)->extent, most);
+    made->kernel->set_node(common::Function::symbol, variant_symbol(module_, next_symbol()));
+    all.push_back(std::move(*made));
+  }
+  return all;
+}
+
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
 Status GraphLowering::lower_anchor(const FusionGroup& group) {
@@ -232,26 +310,34 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
   AnchorKernel anchor;
   Result<int64_t> halvings = fitting_halvings(group, form);
   if (!halvings) return failure;
+  auto finish = [&](const schedule::KernelInstance& instance) {
+    AnchorKernel built{instance.kernel, instance.dims, false, false, {}, instance.regions, instance.prints,
+                       instance.grid};
+    variants.push_back(finish_anchor(built, group, form));
+    TSR_CHECK(!anchor.kernel || (built.operands == anchor.operands && built.dims == anchor.dims),
+              "variants of a kernel take different operands");
+    anchor = std::move(built);
+  };
   for (size_t choice = 0, choices = 1; choice < choices; ++choice) {
     Result<schedule::KernelInstance> instance = instantiate(group, form, choice, *halvings);
     if (!instance) return failure;
     choices = instance->choices;
     bool sums = std::ranges::any_of(instance->regions, [](const auto& region) { return region.sums; });
-    if ((sums || !instance->prints.empty()) && choice + 1 < choices) {
+    bool is_last = choice + 1 == choices;
+    if ((sums || !instance->prints.empty()) && !is_last) {
       // How many parts a sum has, and how many programs print, is the schedule's choice, and what follows takes those
       // of one schedule.
       instance->kernel->erase();
       continue;
     }
-    if (choice + 1 < choices)
+    if (!is_last) {
       instance->kernel->set_node(common::Function::symbol, variant_symbol(module_, next_symbol()));
-    AnchorKernel built{instance->kernel, instance->dims, false, false, {}, instance->regions, instance->prints,
-                       instance->grid};
-    Op* kernel = finish_anchor(built, group, form);
-    TSR_CHECK(!anchor.kernel || (built.operands == anchor.operands && built.dims == anchor.dims),
-              "variants of a kernel take different operands");
-    anchor = std::move(built);
-    if (choice + 1 < choices) variants.push_back(kernel);
+    } else if (!sums && instance->prints.empty() && *halvings == 0) {
+      Result<std::vector<schedule::KernelInstance>> rows = short_row_instances(group, form, choice, *instance);
+      if (!rows) return failure;
+      for (const schedule::KernelInstance& each : *rows) finish(each);
+    }
+    finish(*instance);
   }
   std::erase(variants, anchor.kernel);
   std::vector<Value*> outputs = group.outputs;

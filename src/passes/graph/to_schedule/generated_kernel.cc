@@ -7,8 +7,11 @@
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
+#include "passes/analysis/row_tiles.h"
 #include "passes/graph/to_schedule/lowering.h"
+#include "support/check.h"
 
 namespace tessera {
 
@@ -77,6 +80,27 @@ bool is_placement(Op* op) {
   return kind == graph::OpKind::Concat || kind == graph::OpKind::UpdateSlice;
 }
 
+/// The axis along which short rows lie: the one that programs have whole, or else the last. Nothing where its extent is
+/// known, and where there are several.
+std::optional<size_t> row_axis(const FusionGroup& group, const KernelSpace& space) {
+  int64_t whole = std::ranges::count(space.whole, true);
+  bool blocked = whole == 0 && space.rank() > 1 && !space.transposes && group.parts.empty() && !update_of(group);
+  if (whole != 1 && !blocked) return std::nullopt;
+  size_t axis = whole ? size_t(std::ranges::find(space.whole, true) - space.whole.begin()) : space.rank() - 1;
+  return space.extents[axis]->constant() ? std::nullopt : std::optional(axis);
+}
+
+/// Whether a program takes several rows of at most so many elements.
+bool takes_several(const FusionGroup& group, const KernelSpace& space, size_t axis, int64_t most) {
+  ElementRegisters registers;
+  for (const Op* op : group.members) registers.add(op);
+  int64_t rows = 1;
+  for (size_t k = 0; k < space.rank(); ++k) {
+    if (k != axis) rows *= space.blocks[k]->constant().value_or(1);
+  }
+  return rows > 1 && rows * most * registers.count() <= GpuSchedule().most_elements();
+}
+
 /// Stores outputs; the parts of a concat go to the windows of one output.
 void store_outputs(TileEmitter& emitter, const FusionGroup& group,
                    const std::vector<TileMemory>& memories) {
@@ -111,36 +135,65 @@ Status GraphLowering::lower_generated(const FusionGroup& whole) {
   }
   FusionGroup group = with_elements(whole);
   if (group.outputs.empty()) return success;
+  GeneratedKernel general = *make_generated(group, std::nullopt);
+  std::vector<Op*> variants = short_row_kernels(group, general);
+  Op* kernel = keep_kernel(general.kernel);
+  std::vector<Value*> places(group.outputs.size());
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (group.outputs[i]->def() == update_of(group)) places[i] = host_.copy(updated_buffer(group));
+  }
+  host_.launch(kernel, variants, general.operands, general.dims, group.outputs, places);
+  return success;
+}
+
+std::optional<GeneratedKernel> GraphLowering::make_generated(const FusionGroup& group, std::optional<int64_t> most) {
   std::vector<BufferAccess> loads = group_loads(reads_, group);
   std::vector<BufferAccess> stores = group_stores(table_, group);
-  KernelSpace space = plan_space(reads_, group, loads, stores, context_.machine, halvings(group));
+  KernelSpace space = plan_space(reads_, group, loads, stores, context_.machine, halvings(group), most);
+  std::optional<size_t> row = row_axis(group, space);
+  if (most && !(row && takes_several(group, space, *row, *most))) return std::nullopt;
   for (BufferAccess& access : loads) access = collapse(table_, space, group, access);
   for (BufferAccess& access : stores) access = collapse(table_, space, group, access);
   MemoryPlan inputs = plan_memory(table_, space, std::move(loads));
   MemoryPlan outputs = plan_memory(table_, space, std::move(stores));
 
-  std::map<std::string, Dim> binding;
+  GeneratedKernel made;
+  made.across = space.across;
   std::optional<std::vector<Dim>> own;
   if (inputs.all_direct() && outputs.all_direct() && !mentions_dims(group)) {
-    own = own_extents(table_, space, inputs, outputs, binding);
+    own = own_extents(table_, space, inputs, outputs, made.dims);
   }
-  Op* kernel = build_generated(group, space, inputs, outputs, own ? *own : space.extents);
-  std::vector<Value*> operands;
+  const std::vector<Dim>& extents = own ? *own : space.extents;
+  made.kernel = build_generated(group, space, inputs, outputs, extents);
+  if (most) {
+    Attr is_short = fact_attr(module_.context(), {Relation::LessEqual, extents[*row], table_.constant(*most)});
+    made.kernel->set(common::Kernel::assume, std::vector{is_short});
+    made.kernel->set_node(common::Function::symbol, variant_symbol(module_, next_symbol()));
+  }
   for (const MemoryParameter& parameter : inputs.parameters) {
-    operands.push_back(host_.under(host_.buffer(parameter.buffer),
-                                   parameter_dims(table_, parameter, space.extents)));
+    made.operands.push_back(host_.under(host_.buffer(parameter.buffer),
+                                        parameter_dims(table_, parameter, space.extents)));
   }
   if (!own) {
-    add_carriers(kernel, operands);
-    binding = canonicalize_dims(kernel);
+    add_carriers(made.kernel, made.operands);
+    made.dims = canonicalize_dims(made.kernel);
   }
-  kernel = keep_kernel(kernel);
-  std::vector<Value*> places(group.outputs.size());
-  for (size_t i = 0; i < places.size(); ++i) {
-    if (group.outputs[i]->def() == update_of(group)) places[i] = host_.copy(updated_buffer(group));
+  return made;
+}
+
+/// Kernels for short rows, the shortest first, beside the one for all.
+std::vector<Op*> GraphLowering::short_row_kernels(const FusionGroup& group, const GeneratedKernel& general) {
+  std::vector<Op*> kernels;
+  if (!context_.machine || !context_.machine->is_gpu()) return kernels;
+  auto extents = group.reduced.empty() ? short_lines() : general.across ? short_columns() : short_rows();
+  for (int64_t most : extents) {
+    std::optional<GeneratedKernel> made = make_generated(group, most);
+    if (!made) break;
+    TSR_CHECK(made->operands == general.operands && made->dims == general.dims,
+              "kernels for short rows take other operands");
+    kernels.push_back(keep_kernel(made->kernel));
   }
-  host_.launch(kernel, {}, operands, binding, group.outputs, places);
-  return success;
+  return kernels;
 }
 
 /// The memory that the group's gir.update_slice writes to, as it was before.

@@ -6,6 +6,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
+#include "passes/analysis/row_tiles.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -24,14 +25,20 @@ struct TileLimits {
   int64_t elements;         ///< of a program's tile
   int64_t edge;             ///< of the square tiles used where two accesses run along different axes
   int64_t line;             ///< columns taken together where rows are combined
+  int64_t rows;             ///< elements along a program axis of a kernel with whole axes
   bool powers_of_two;
 };
 
-/// On a CPU about 32 KB of f32, which stays in a first-level cache. On a GPU 16 bytes of 16-bit numbers for each of
-/// 128 threads: elements are held in registers, and there are many programs.
-TileLimits tile_limits(const Machine* machine) {
-  if (machine && machine->is_gpu()) return {1024, 32, 32, true};
-  return {8192, 64, 1, false};
+/// On a CPU about 32 KB of f32, which stays in a first-level cache. On a GPU what keeps memory busy: elements are held in
+/// registers, and there are many programs. Those whose threads need not wait for each other hold a quarter as much, since
+/// some store while others load.
+TileLimits tile_limits(const Machine* machine, const FusionGroup& group) {
+  if (!machine || !machine->is_gpu()) return {8192, 64, 1, max_rows, false};
+  ElementRegisters registers;
+  for (const Op* op : group.members) registers.add(op);
+  int64_t elements = rows_of_program(*machine, 1, registers.count());
+  if (group.reduced.empty()) return {elements / 4, 64, 32, max_rows, true};
+  return {elements, 64, 32, elements, true};
 }
 
 TileLimits halved(TileLimits limits, int64_t times) {
@@ -129,11 +136,11 @@ std::vector<bool> crossed_axes(const std::vector<BufferAccess>& accesses, size_t
 
 /// Elements of a program's tile for each element of its program axes: the product of reduced axes,
 /// the sum of the axes of a concat's parts.
-int64_t whole_elements(const KernelSpace& space, bool parts, int64_t most) {
+int64_t whole_elements(const KernelSpace& space, bool parts, int64_t most, int64_t guess) {
   int64_t product = 1, sum = 0;
   for (size_t k = 0; k < space.rank(); ++k) {
     if (!space.whole[k]) continue;
-    int64_t extent = std::clamp<int64_t>(space.extents[k]->constant().value_or(guessed_whole_axis), 1, most);
+    int64_t extent = std::clamp<int64_t>(space.extents[k]->constant().value_or(guess), 1, most);
     product = std::min(product * extent, most);
     sum = std::min(sum + extent, most);
   }
@@ -149,22 +156,27 @@ bool runs_across(const std::vector<BufferAccess>& accesses, size_t k, size_t pro
   });
 }
 
+/// `most` elements, or else `guess`, are what axes have that a program has whole; the last one where it has none.
 void choose_blocks(DimTable& table, KernelSpace& space, const std::vector<BufferAccess>& accesses,
-                   bool parts, const TileLimits& limits) {
+                   bool parts, const TileLimits& limits, std::optional<int64_t> most, int64_t guess) {
   size_t programs = size_t(std::count(space.whole.begin(), space.whole.end(), false));
-  int64_t budget = limits.elements / whole_elements(space, parts, limits.elements);
+  int64_t budget = limits.elements / whole_elements(space, parts, limits.elements, most.value_or(guess));
   std::vector<bool> crossed = crossed_axes(accesses, programs);
-  bool transposes = std::find(crossed.begin(), crossed.end(), true) != crossed.end();
+  space.transposes = std::find(crossed.begin(), crossed.end(), true) != crossed.end();
+  if (space.transposes) budget = std::max(budget, limits.edge * limits.edge);
   space.blocks = space.extents;
   for (size_t k = programs; k-- > 0;) {
     bool last = k + 1 == programs;
     int64_t limit = budget;
-    if (last && runs_across(accesses, k, programs)) limit = std::max(limit, limits.line);
-    if (programs != space.rank() || !last) limit = std::min(limit, max_rows);
+    if (last) space.across = runs_across(accesses, k, programs);
+    if (last && space.across) limit = std::max(limit, limits.line);
+    if (programs != space.rank() || !last) limit = std::min(limit, last ? limits.rows : max_rows);
     if (last && programs > 1 && !space.extents[k]->constant())
       limit = std::min(limit, guessed_columns);
-    if (transposes) limit = std::min(limit, crossed[k] || last ? limits.edge : int64_t(1));
-    int64_t block = block_of(space.extents[k], limit, limits.powers_of_two);
+    if (space.transposes) limit = std::min(limit, crossed[k] || last ? limits.edge : int64_t(1));
+    bool is_short = last && most && programs == space.rank() && !space.extents[k]->constant();
+    Dim extent = is_short ? table.constant(*most) : space.extents[k];
+    int64_t block = block_of(extent, limit, limits.powers_of_two);
     space.blocks[k] = table.constant(block);
     budget = std::max<int64_t>(budget / block, 1);
   }
@@ -269,7 +281,8 @@ BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGro
 }
 
 KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group, const std::vector<BufferAccess>& loads,
-                       const std::vector<BufferAccess>& stores, const Machine* machine, int64_t halvings) {
+                       const std::vector<BufferAccess>& stores, const Machine* machine, int64_t halvings,
+                       std::optional<int64_t> most) {
   DimTable& table = reads.dims();
   std::vector<BufferAccess> accesses = loads;
   accesses.insert(accesses.end(), stores.begin(), stores.end());
@@ -307,7 +320,10 @@ KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group, const 
     }
   }
   for (BufferAccess& access : accesses) access = collapse(table, space, group, access);
-  choose_blocks(table, space, accesses, !group.parts.empty(), halved(tile_limits(machine), halvings));
+  TileLimits limits = halved(tile_limits(machine, group), halvings);
+  // On a GPU there are kernels for shorter rows (row_tiles.h).
+  int64_t guess = machine && machine->is_gpu() ? limits.elements : guessed_whole_axis;
+  choose_blocks(table, space, accesses, !group.parts.empty(), limits, most, guess);
   if (int step = stepping_axis(group); step >= 0) space.blocks[size_t(space.axis_of[size_t(step)])] = table.constant(1);
   return space;
 }

@@ -2,6 +2,7 @@
 // The axes of a kernel that computes a fusion group: iteration axes that every access walks through
 // as if they were one become one, and each gets the extent of a program's tile.
 
+#include <optional>
 #include <vector>
 
 #include "ir/numbers/machine.h"
@@ -27,6 +28,8 @@ struct KernelSpace {
   std::vector<Dim> extents;  ///< in the caller's symbols
   std::vector<Dim> blocks;   ///< a constant, or the extent of an axis that is taken whole
   std::vector<bool> whole;   ///< no grid axis
+  bool across = false;       ///< what is whole lies across the memory of the last program axis
+  bool transposes = false;   ///< accesses run along different program axes
 
   size_t rank() const { return extents.size(); }
 };
@@ -43,9 +46,11 @@ BufferAccess collapse(DimTable& table, const KernelSpace& space, const FusionGro
                       const BufferAccess& access);
 
 /// The space of a generated kernel: program axes first, then those that are taken whole. Tiles are of a size that the
-/// machine likes (null: a CPU), or of that halved so often.
+/// machine likes (null: a CPU), or of that halved so often. Whole axes of unknown extent have at most `most`
+/// elements; where there are none, the last program axis.
 KernelSpace plan_space(const GraphReads& reads, const FusionGroup& group, const std::vector<BufferAccess>& loads,
-                       const std::vector<BufferAccess>& stores, const Machine* machine, int64_t halvings);
+                       const std::vector<BufferAccess>& stores, const Machine* machine, int64_t halvings,
+                       std::optional<int64_t> most = std::nullopt);
 
 /// True if the base of a read is computed in the group itself.
 bool reads_group_value(const FusionGroup& group, const Read& read);

@@ -2,6 +2,7 @@
 // State shared by the parts of graph_to_schedule: one function of a graph on its way to kernels and
 // a host program. Each block of it is lowered by itself.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,14 @@ struct AnchorKernel {
   std::vector<schedule::KernelRegion> regions = {};  ///< operands that it changes
   std::vector<schedule::KernelPrint> prints = {};
   Attr grid = nullptr;  ///< of a kernel that prints
+};
+
+/// A generated kernel on its way to a launch.
+struct GeneratedKernel {
+  Op* kernel = nullptr;
+  std::map<std::string, Dim> dims;  ///< its free dims in the caller's symbols
+  std::vector<Value*> operands;
+  bool across = false;  ///< KernelSpace::across
 };
 
 /// What the lowering of all blocks of a function adds to.
@@ -64,14 +73,20 @@ class GraphLowering {
   /// The group without outputs that have no elements: none is stored to.
   FusionGroup with_elements(const FusionGroup& group) const;
   Status lower_generated(const FusionGroup& group);
+  /// The kernel of a group; for rows of at most `most` elements, if that is given, and none where it takes no several.
+  std::optional<GeneratedKernel> make_generated(const FusionGroup& group, std::optional<int64_t> most);
+  std::vector<Op*> short_row_kernels(const FusionGroup& group, const GeneratedKernel& general);
   Op* build_generated(const FusionGroup& group, const KernelSpace& space, const MemoryPlan& inputs,
                       const MemoryPlan& outputs, const std::vector<Dim>& extents);
   Value* updated_buffer(const FusionGroup& group);
 
   // anchor_kernel.cc
   Status lower_anchor(const FusionGroup& group);
+  /// `block`, if there is one, takes the place of the schedule's.
   Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice,
-                                               int64_t halvings);
+                                               int64_t halvings, Attr block = nullptr);
+  Result<std::vector<schedule::KernelInstance>> short_row_instances(const FusionGroup& group, const AnchorForm& form,
+                                                                    size_t choice, schedule::KernelInstance& general);
   Result<int64_t> fitting_halvings(const FusionGroup& group, const AnchorForm& form);
   Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form);
   void use_caller_symbols(AnchorKernel& anchor);

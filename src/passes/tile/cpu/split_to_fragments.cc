@@ -42,6 +42,7 @@
 #include "ir/text/entries.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/launch_choices.h"
+#include "passes/analysis/row_tiles.h"
 #include "passes/tile/cpu/fragment_pairs.h"
 #include "passes/tile/cpu/fragment_sharing.h"
 #include "passes/tile/cpu/fragment_stages.h"
@@ -55,9 +56,6 @@ namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
-
-/// Elements of a fragment for each thread of a GPU's program: one vector of 16-bit numbers.
-constexpr int64_t elements_per_thread = 8;
 
 class KernelSplit {
  public:
@@ -235,8 +233,10 @@ class KernelSplit {
   void choose_shape() {
     const Machine& machine = *context_.machine;
     if (machine.is_gpu()) {
+      ElementRegisters registers;
+      walk(kernel_, [&](Op* op) { registers.add(op); });
       shape_.lanes = 32 * gpu_schedule(kernel_, machine).compute_warps;
-      shape_.width = shape_.lanes * elements_per_thread;
+      shape_.width = shape_.lanes * std::max<int64_t>(1, row_registers(machine) / registers.count());
       shape_.keeps = false;
       if (column_outside_ && combines_rows()) choose_gpu_columns();
       return;

@@ -15,9 +15,13 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
+#include "ir/core/common_attributes.h"
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
+#include "ir/tile/build.h"
+#include "passes/analysis/divisibility.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/common/tile_axes.h"
@@ -41,7 +45,7 @@ constexpr int vector_bytes = 16;
 
 class LayoutAssignment {
  public:
-  explicit LayoutAssignment(Op* kernel) : kernel_(kernel), context_(kernel->module()->context()), axes_(kernel) {}
+  explicit LayoutAssignment(Op* kernel) : kernel_(kernel), context_(kernel->module()->context()), axes_(kernel), known_(kernel) {}
 
   /// A value that no layout can hold, since it runs along one axis twice; null if there is none.
   Value* repeated() const { return axes_.repeated(); }
@@ -71,6 +75,7 @@ class LayoutAssignment {
       Layout layout = slice(*base_of(value), value);
       value->set_type(context_.with_layout(value->type(), layout::print(layout)));
     }
+    walk(kernel_, [&](Op* op) { find_crossing(op); });
     // Sums along the same axes have one layout. An instruction that leaves them elsewhere cannot compute these.
     for (Op* mma : mmas) {
       const MmaInstruction* instruction = instruction_of(mma);
@@ -78,6 +83,9 @@ class LayoutAssignment {
       if (instruction && !tile::leaves_sums(*instruction, *layout)) mma->remove(attr::Mma::instruction);
     }
   }
+
+  /// Loads and stores of memory that the layout of their tile runs across, and a layout that runs along it.
+  const LayoutsOfAccesses& crossing() const { return crossing_; }
 
   /// What to do where a thread holds too much: most often its elements are those that other threads hold, too.
   std::string advice() {
@@ -125,6 +133,9 @@ class LayoutAssignment {
 
   void collect() {
     walk(kernel_, [&](Op* op) {
+      if (common::is_along_axis(op) && op->info().has(Exchanges)) {
+        combined_.insert(axes_.of(op->operand(0), size_t(op->attr(common::Along::axis))));
+      }
       for (unsigned i = 0; i < op->result_count(); ++i) add(op->result(i));
       for (unsigned r = 0; r < op->region_count(); ++r) {
         Block* block = op->region(r)->front();
@@ -195,44 +206,111 @@ class LayoutAssignment {
     int widest = 1;
     for (Value* other : by_size) {
       if (axes_.of(other) != axes) continue;
-      for (auto [memory, bytes] : memories(other)) {
-        widest = std::max(widest, vector_bytes / bytes);
-        if (int axis = contiguous(memory, other->type()); axis >= 0) fastest = axis;
+      for (const MemoryAccess& access : accesses(other)) {
+        int axis = contiguous(access);
+        if (axis < 0) continue;
+        fastest = axis;
+        widest = std::max(widest, int(width(access, size_t(axis))));
       }
     }
+    std::optional<Layout> layout = blocked_along(value, fastest, widest, combined_);
+    TSR_CHECK(layout, "no layout for " + value->type()->text);
+    bases_.push_back({axes, *layout, extents(value->type())});
+  }
+
+  /// A layout whose vectors run along that axis. What is combined stays within a warp, as far as there is something else
+  /// for warps to share.
+  std::optional<Layout> blocked_along(Value* value, int fastest, int vector, const std::set<int>& combined) {
     std::vector<int32_t> shape = extents(value->type());
     std::vector<int> order;
     if (!shape.empty()) order.push_back(fastest);
     for (int i = int(shape.size()); i-- > 0;) {
       if (i != fastest) order.push_back(i);
     }
-    int vector = widest;
     while (vector > 1 && (shape.empty() || shape[size_t(fastest)] % vector)) vector /= 2;
-    std::optional<Layout> layout = layout::blocked(shape, vector, 32, warps_of(place_of(value)), order);
-    TSR_CHECK(layout, "no layout for " + value->type()->text);
-    bases_.push_back({axes, *layout, shape});
+    std::vector<int> warp_order = order;
+    std::ranges::stable_partition(warp_order, [&](int i) { return !combined.contains(axes_.of(value, size_t(i))); });
+    return layout::blocked(shape, vector, 32, warps_of(place_of(value)), order, warp_order);
   }
 
-  /// Memory that the value is loaded from or stored to, and the size of its elements.
-  std::vector<std::pair<Type, int>> memories(Value* value) {
-    std::vector<std::pair<Type, int>> found;
-    int bytes = byte_size(value->type()->dtype);
+  /// Lanes that move less than a sector of memory together move it for little: such an access has a layout of its own.
+  void find_crossing(Op* op) {
+    constexpr int64_t sector_bytes = 32;
+    bool loads = op->is(tile::info(OpKind::Load)), stores = op->is(tile::info(OpKind::Store));
+    if (!loads && !stores) return;
+    Value* value = loads ? op->result() : op->in(in::Store::value);
+    const Base* base = base_of(value);
+    MemoryAccess access = loads ? load_of(op) : store_of(op);
+    bool shared = access.memory->is(TypeKind::View) && access.memory->space != MemorySpace::Global;
+    int axis = contiguous(access);
+    if (base->mma || shared || axis < 0 || value->type()->rank() < 2) return;
+    Layout layout = *layout::parse_layout(value->type()->layout);
+    auto run_of = [&](const Layout& each) {
+      int64_t run = each.vector_width(axis);
+      for (const layout::Point& basis : each.bases(layout::InputDim::Lane)) run *= basis[size_t(axis)] ? 2 : 1;
+      return run * byte_size(value->type()->dtype);
+    };
+    if (run_of(layout) >= sector_bytes) return;
+    std::optional<Layout> along = blocked_along(value, axis, int(width(access, size_t(axis))), {});
+    if (along && run_of(*along) > run_of(layout)) crossing_.emplace(op, *along);
+  }
+
+  /// How a tile is loaded or stored.
+  struct MemoryAccess {
+    Type memory, tile;
+    std::vector<Value*> offsets, limits;
+  };
+
+  std::vector<MemoryAccess> accesses(Value* value) {
+    std::vector<MemoryAccess> found;
     Op* def = value->def();
-    if (def && def->is(tile::info(OpKind::Load))) found.push_back({def->in(in::Load::memory)->type(), bytes});
+    if (def && def->is(tile::info(OpKind::Load))) found.push_back(load_of(def));
+    if (def && def->is(tile::info(OpKind::Gather))) {
+      found.push_back({def->in(in::Gather::table)->type(), value->type(), {nullptr, def->in(in::Gather::column)},
+                       def->ins(in::Gather::limits)});
+    }
     for (Use* use = value->first_use(); use; use = use->next()) {
       Op* user = use->owner();
-      if (user->is(tile::info(OpKind::Store))) found.push_back({user->in(in::Store::memory)->type(), bytes});
+      if (user->is(tile::info(OpKind::Store)) && user->in(in::Store::value) == value) found.push_back(store_of(user));
     }
     return found;
   }
+  static MemoryAccess load_of(Op* op) {
+    return {op->in(in::Load::memory)->type(), op->result()->type(), op->ins(in::Load::offsets),
+            op->ins(in::Load::limits)};
+  }
+  static MemoryAccess store_of(Op* op) {
+    return {op->in(in::Store::memory)->type(), op->in(in::Store::value)->type(), op->ins(in::Store::offsets),
+            op->ins(in::Store::limits)};
+  }
 
-  int contiguous(Type memory, Type tile) {
-    std::vector<Dim> strides = tile::strides_of(context_, memory);
-    size_t lead = memory->rank() - tile->rank();
-    for (size_t i = tile->rank(); i-- > 0;) {
-      if (strides[lead + i]->is_constant(1) && !tile->dims[i]->is_constant(1)) return int(i);
+  int contiguous(const MemoryAccess& access) {
+    std::vector<Dim> strides = tile::strides_of(context_, access.memory);
+    size_t lead = access.memory->rank() - access.tile->rank();
+    for (size_t i = access.tile->rank(); i-- > 0;) {
+      if (strides[lead + i]->is_constant(1) && !access.tile->dims[i]->is_constant(1)) return int(i);
     }
     return -1;
+  }
+
+  /// How many elements along that axis a thread may move at once: all its vectors are aligned, and each is below the
+  /// limit or past it. Shared memory allows all.
+  int64_t width(const MemoryAccess& access, size_t axis) {
+    int64_t multiple = vector_bytes / byte_size(access.tile->dtype);
+    bool is_view = access.memory->is(TypeKind::View);
+    if (is_view && access.memory->space == MemorySpace::Shared) return multiple;
+    if (is_view) multiple = std::gcd(multiple, known_.of(access.memory->offset));
+    std::vector<Dim> strides = tile::strides_of(context_, access.memory);
+    size_t lead = strides.size() - access.tile->rank();
+    for (size_t i = 0; i < strides.size(); ++i) {
+      // Along other axes of the tile any index may occur.
+      bool any = i >= lead && i != lead + axis;
+      int64_t index = any || !access.offsets[i] ? 1 : known_.of(access.offsets[i]);
+      multiple = std::gcd(multiple, index * known_.of(strides[i]));
+    }
+    Value* limit = access.limits.empty() ? nullptr : access.limits[axis];
+    bool whole = !limit || tile::known_index(limit).value_or(-1) >= *access.tile->dims[axis]->constant();
+    return whole ? multiple : std::gcd(multiple, known_.of(limit));
   }
 
   /// The base without the axes that the value does not have, in the value's order, with its extents of 1.
@@ -258,8 +336,11 @@ class LayoutAssignment {
   Op* kernel_;
   Context& context_;
   TileAxes axes_;
+  Divisibility known_;
+  std::set<int> combined_;  ///< axes along which elements are combined
   std::vector<Value*> tiles_;
   std::vector<Base> bases_;
+  LayoutsOfAccesses crossing_;
 };
 
 }  // namespace
@@ -310,7 +391,7 @@ Status assign_layouts(Module& module, PassContext& context) {
       return failure;
     }
     assignment.run();
-    agree_on_layouts(op);
+    agree_on_layouts(op, assignment.crossing());
     if (check_registers(op, *context.machine, assignment, context.diagnostics).failed()) return failure;
   }
   return success;

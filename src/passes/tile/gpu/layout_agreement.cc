@@ -30,7 +30,8 @@ bool is_tile(Value* value) { return value->type()->is(TypeKind::Tile); }
 
 class LayoutAgreement {
  public:
-  explicit LayoutAgreement(Op* kernel) : kernel_(kernel), builder_(*kernel->module()) {}
+  LayoutAgreement(Op* kernel, const LayoutsOfAccesses& accesses)
+      : kernel_(kernel), accesses_(accesses), builder_(*kernel->module()) {}
 
   void run() {
     std::vector<Op*> ops;
@@ -64,6 +65,12 @@ class LayoutAgreement {
       case OpKind::Take: return coordinates(op, in::Take::index, op->result());
       case OpKind::Scatter: return coordinates(op, in::Scatter::index, op->in(in::Scatter::value));
       case OpKind::Gather: return want(op, op->slot_begin(in::Gather::rows), row_numbers(op));
+      case OpKind::Load:
+        if (auto own = accesses_.find(op); own != accesses_.end()) gives(op, op->result(), own->second);
+        return;
+      case OpKind::Store:
+        if (auto own = accesses_.find(op); own != accesses_.end()) want(op, op->slot_begin(in::Store::value), own->second);
+        return;
       case OpKind::Reduce: return reduced(op);
       case OpKind::Scan: return scanned(op);
       case OpKind::For: return loop(op);
@@ -232,11 +239,12 @@ class LayoutAgreement {
   }
 
   Op* kernel_;
+  const LayoutsOfAccesses& accesses_;
   Builder builder_;
 };
 
 }  // namespace
 
-void agree_on_layouts(Op* kernel) { LayoutAgreement(kernel).run(); }
+void agree_on_layouts(Op* kernel, const LayoutsOfAccesses& accesses) { LayoutAgreement(kernel, accesses).run(); }
 
 }  // namespace tessera
