@@ -114,8 +114,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::make_persistent,
     PassId::specialise_roles,
     PassId::multi_buffer,
-    PassId::overlap_mmas,
-    PassId::skew_mmas,
+    PassId::overlap_iterations,
     // Most blocks need no masks.
     PassId::skip_masks,
     PassId::simplify_tiles,

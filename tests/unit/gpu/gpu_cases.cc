@@ -446,6 +446,7 @@ const std::vector<GpuCase>& gpu_cases() {
     for (GpuCase& each : attentions_by_roles()) cases.push_back(std::move(each));
     for (GpuCase& each : rows()) cases.push_back(std::move(each));
     for (GpuCase& each : kernel_cases()) cases.push_back(std::move(each));
+    for (GpuCase& each : loop_cases()) cases.push_back(std::move(each));
     return cases;
   }();
   return all;

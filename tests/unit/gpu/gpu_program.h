@@ -105,6 +105,8 @@ double largest_difference(const Tensors& got, const Tensors& wanted);
 const std::vector<GpuCase>& gpu_cases();
 /// Programs with kernels of their own; those are among gpu_cases().
 std::vector<GpuCase> kernel_cases();
+/// Loops of dots; those are among gpu_cases(), too.
+std::vector<GpuCase> loop_cases();
 /// The cases whose names begin with one of these.
 std::vector<const GpuCase*> cases_named(std::initializer_list<std::string_view> prefixes);
 /// All targets that are GPUs.

@@ -240,25 +240,25 @@ TEST_CASE("multi_buffer gives slots to channels between roles") {
   });
 }
 
-TEST_CASE("overlap_mmas keeps an MMA in flight where a slot is left for the next") {
-  check_pass(PassId::overlap_mmas, hopper, {"matmul bf16, b K x N, by", "matmul f16", "matmul, bias"},
+TEST_CASE("overlap_iterations keeps an MMA in flight where a slot is left for the next") {
+  check_pass(PassId::overlap_iterations, hopper, {"matmul bf16, b K x N, by", "matmul f16", "matmul, bias"},
              [](GpuProgram& program) {
                CHECK(pending_waits(program) == std::vector<int64_t>{1, 0});
                CHECK(program.count("tile.channel_release") == 2);
              });
-  check_pass(PassId::overlap_mmas, hopper, {"gated matmuls of known"}, [](GpuProgram& program) {
+  check_pass(PassId::overlap_iterations, hopper, {"gated matmuls of known"}, [](GpuProgram& program) {
     CHECK(pending_waits(program) == std::vector<int64_t>{2, 0});
     CHECK(program.count("tile.channel_release") == 2);
   });
-  check_pass(PassId::overlap_mmas, hopper, {"matmul bf16, one role", "matmul f32, N x K", "matmul with a sum"},
+  check_pass(PassId::overlap_iterations, hopper, {"matmul bf16, one role", "matmul f32, N x K", "matmul with a sum"},
              [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0}); });
 }
 
-TEST_CASE("skew_mmas issues the last MMA of an iteration in the next one, before the wait for its first MMA") {
-  check_pass(PassId::skew_mmas, hopper,
+TEST_CASE("overlap_iterations issues the last MMA of attention in the next iteration, beside its exponentials") {
+  check_pass(PassId::overlap_iterations, hopper,
              {"attention by roles", "attention by roles, causal, persistent", "attention by roles, any size"},
              [](GpuProgram& program) { CHECK(pending_waits(program) == std::vector<int64_t>{0, 1, 0, 0}); });
-  check_pass(PassId::skew_mmas, hopper, {"attention of groups"}, [](GpuProgram& program) {
+  check_pass(PassId::overlap_iterations, hopper, {"attention of groups"}, [](GpuProgram& program) {
     for (int64_t pending : pending_waits(program)) CHECK(pending == 0);
   });
 }

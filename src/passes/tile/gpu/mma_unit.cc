@@ -1,5 +1,7 @@
 #include "passes/tile/gpu/mma_unit.h"
 
+#include <set>
+
 #include "ir/tile/ops.h"
 
 namespace tessera {
@@ -38,7 +40,16 @@ const MmaInstruction* instruction_of(Op* mma) {
 }
 
 Op* mma_of(Value* value) {
-  while (Op* def = value->def()) {
+  std::set<Value*> seen;
+  while (seen.insert(value).second) {
+    Op* def = value->def();
+    if (!def) {
+      // What an iteration leaves for the next one.
+      Op* loop = value->block()->parent_op();
+      if (!loop->is(tile::info(OpKind::For)) || value->index() == 0) return nullptr;
+      value = value->block()->terminator()->operand(value->index() - 1);
+      continue;
+    }
     if (def->is(tile::info(OpKind::Mma))) return def;
     if (def->is(tile::info(OpKind::MmaWait))) {
       value = def->operand(value->index());

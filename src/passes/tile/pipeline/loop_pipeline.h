@@ -6,19 +6,9 @@
 
 #include "ir/core/op.h"
 #include "passes/analysis/gpu_schedule.h"
-#include "passes/tile/pipeline/op_clocks.h"
+#include "passes/tile/pipeline/loop_graph.h"
 
 namespace tessera::pipeline {
-
-struct PipelinedOp {
-  Op* op;
-  OpClocks clocks;
-  bool loads = false;   ///< by the copy engine: of the role that loads
-  bool copies = false;  ///< to shared memory, by the engine or by threads
-  int64_t start = 0;   ///< clocks after the start of its iteration
-  int64_t stage = 0;   ///< iterations that lie between that start and the interval in which it runs
-  int64_t order = 0;   ///< clocks after the start of the interval
-};
 
 /// Memory that operands pass through.
 struct PipelineBuffer {
@@ -40,10 +30,16 @@ struct LoopPipeline {
   int64_t registers_there = 0;
   int64_t memory_clocks = 0;           ///< that an iteration's loads take where nothing is in a cache
   std::string unpipelined = {};        ///< why the loop has no pipeline; the rest then says nothing
+  bool is_staged = false;              ///< operands are placed: the loop is one of the role that computes
+  std::vector<Completion> completions = {};
 };
 
 /// The pipeline of a loop. Only innermost loops have one.
 LoopPipeline pipeline_of(Op* loop, const DotChoices& dots, const GpuSchedule& schedule, const Machine& machine);
+
+/// How iterations of a loop of MMAs can overlap in the warps that compute. Warpgroups run the loop in turns, an even part
+/// of the interval after one another, and an iteration has no more stages than its channels have slots.
+LoopPipeline overlap_of(Op* loop, const GpuSchedule& schedule, const Machine& machine);
 
 /// A table for people: interval and what bounds it, ops, buffers, registers. `kernel` is the loop's.
 std::string text(const LoopPipeline& pipeline, Op* kernel, const SourceManager& sources);

@@ -72,19 +72,24 @@ std::vector<size_t> critical_cycle(const ModuloProblem& problem, int64_t interva
   return {};
 }
 
-/// Reservations of the units, at one interval.
+/// Reservations of the units, at one interval. With several phases they repeat in each part of it.
 class Reservations {
  public:
   Reservations(const ModuloProblem& problem, int64_t interval)
-      : problem_(problem), interval_(interval), taken_(problem.units.size()) {}
+      : problem_(problem), taken_(problem.units.size()) {
+    for (UnitUse use : problem.units) {
+      intervals_.push_back(use == UnitUse::Own ? interval : std::max<int64_t>(interval / problem.phases, 1));
+    }
+  }
 
   /// The operations that occupy what this one would at that time.
   std::vector<size_t> conflicts(size_t operation, int64_t time) const {
     std::vector<size_t> found;
     for (const Occupancy& each : problem_.operations[operation]) {
       for (const Range& other : taken_[each.unit]) {
-        bool meet = modulo(time - other.first, interval_) < other.clocks ||
-                    modulo(other.first - time, interval_) < each.clocks;
+        int64_t interval = intervals_[each.unit];
+        bool meet = modulo(time - other.first, interval) < other.clocks ||
+                    modulo(other.first - time, interval) < each.clocks;
         if (each.clocks > 0 && meet && other.operation != operation) found.push_back(other.operation);
       }
     }
@@ -96,7 +101,7 @@ class Reservations {
     std::vector<int64_t> candidates{from};
     for (const Occupancy& each : problem_.operations[operation]) {
       for (const Range& other : taken_[each.unit]) {
-        candidates.push_back(from + modulo(other.first + other.clocks - from, interval_));
+        candidates.push_back(from + modulo(other.first + other.clocks - from, intervals_[each.unit]));
       }
     }
     std::ranges::sort(candidates);
@@ -111,7 +116,7 @@ class Reservations {
     std::vector<int64_t> candidates{to};
     for (const Occupancy& each : problem_.operations[operation]) {
       for (const Range& other : taken_[each.unit]) {
-        candidates.push_back(to - modulo(to - other.first + each.clocks, interval_));
+        candidates.push_back(to - modulo(to - other.first + each.clocks, intervals_[each.unit]));
       }
     }
     std::ranges::sort(candidates, std::greater());
@@ -123,8 +128,8 @@ class Reservations {
 
   void place(size_t operation, int64_t time) {
     for (const Occupancy& each : problem_.operations[operation]) {
-      bool is_alone = problem_.units[each.unit] == UnitUse::Alone;
-      if (is_alone && each.clocks > 0) taken_[each.unit].push_back({operation, modulo(time, interval_), each.clocks});
+      if (problem_.units[each.unit] == UnitUse::Mixed || each.clocks == 0) continue;
+      taken_[each.unit].push_back({operation, modulo(time, intervals_[each.unit]), each.clocks});
     }
   }
 
@@ -141,7 +146,7 @@ class Reservations {
   };
 
   const ModuloProblem& problem_;
-  int64_t interval_;
+  std::vector<int64_t> intervals_;  ///< of each unit
   std::vector<std::vector<Range>> taken_;
 };
 
@@ -189,7 +194,7 @@ class Attempt {
   }
 
   void put(size_t operation) {
-    int64_t earliest = 0;
+    int64_t earliest = problem_.earliest.empty() ? 0 : problem_.earliest[operation];
     for (const Dependence& each : problem_.dependences) {
       if (each.to != operation || each.from == operation || !start_[each.from]) continue;
       earliest = std::max(earliest, *start_[each.from] + each.delay - interval_ * each.distance);
@@ -222,7 +227,9 @@ class Attempt {
 std::pair<int64_t, size_t> resource_bound(const ModuloProblem& problem) {
   std::vector<int64_t> busy(problem.units.size());
   for (const std::vector<Occupancy>& operation : problem.operations) {
-    for (const Occupancy& each : operation) busy[each.unit] += each.clocks;
+    for (const Occupancy& each : operation) {
+      busy[each.unit] += problem.units[each.unit] == UnitUse::Own ? each.clocks : each.clocks * problem.phases;
+    }
   }
   if (busy.empty()) return {1, 0};
   size_t busiest = size_t(std::ranges::max_element(busy) - busy.begin());
@@ -287,6 +294,9 @@ bool is_valid(const ModuloProblem& problem, const ModuloSchedule& schedule) {
   for (const Dependence& each : problem.dependences) {
     int64_t earliest = schedule.start[each.from] + each.delay - schedule.interval * each.distance;
     if (schedule.start[each.to] < earliest) return false;
+  }
+  for (size_t i = 0; i < problem.earliest.size(); ++i) {
+    if (schedule.start[i] < problem.earliest[i]) return false;
   }
   if (resource_bound(problem).first > schedule.interval) return false;
   Reservations units(problem, schedule.interval);

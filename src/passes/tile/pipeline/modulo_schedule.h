@@ -13,8 +13,9 @@
 
 namespace tessera::pipeline {
 
-/// How operations share a unit: one at a time, or mixed, so that only the sum of their clocks counts.
-enum class UnitUse : uint8_t { Alone, Mixed };
+/// How operations share a unit: one at a time, or mixed, so that only the sum of their clocks counts. Of the last kind
+/// each phase has a unit of its own, for one operation at a time.
+enum class UnitUse : uint8_t { Alone, Mixed, Own };
 
 /// A unit that an operation occupies from its start on, for some clocks.
 struct Occupancy {
@@ -32,6 +33,9 @@ struct ModuloProblem {
   std::vector<UnitUse> units;
   std::vector<std::vector<Occupancy>> operations;  ///< what each one occupies
   std::vector<Dependence> dependences;             ///< those of distance 0 form no cycle
+  /// As many groups of warps run the same operations, an even part of an interval after one another.
+  int64_t phases = 1;
+  std::vector<int64_t> earliest = {};  ///< the first clock at which each operation may start; empty: 0
 };
 
 struct ModuloSchedule {

@@ -40,12 +40,20 @@ class Clocks {
   OpClocks made_;
 };
 
+const MmaInstruction* instruction_of(Op* dot, const DotChoices& dots) {
+  auto chosen = dots.instructions.find(dot);
+  if (chosen != dots.instructions.end()) return chosen->second;
+  if (!dot->is(tile::info(OpKind::Mma))) return nullptr;
+  std::optional<std::string_view> name = dot->attr(attr::Mma::instruction);
+  return name ? find_mma(*name) : nullptr;
+}
+
+/// Of a tile.dot or a tile.mma, whose operands are in the same places.
 OpClocks of_dot(Op* dot, const DotChoices& dots, const Machine& machine) {
   Type a = dot->in(in::Dot::a)->type(), b = dot->in(in::Dot::b)->type(), sum = dot->result()->type();
   int64_t m = sum->dims[0]->constant().value_or(1), n = sum->dims[1]->constant().value_or(1);
   int64_t k = a->dims[1]->constant().value_or(1);
-  auto chosen = dots.instructions.find(dot);
-  const MmaInstruction* row = chosen == dots.instructions.end() ? nullptr : chosen->second;
+  const MmaInstruction* row = instruction_of(dot, dots);
   Clocks clocks(machine);
   if (!row) {
     return clocks.add(Unit::Arithmetic, m * n * k).add(Unit::SharedMemory, tile_bytes(a) + tile_bytes(b)).take();
@@ -55,7 +63,7 @@ OpClocks of_dot(Op* dot, const DotChoices& dots, const Machine& machine) {
   // The right operand is read once for each slab of rows of an instruction, the left one once.
   int64_t slab = row->m * std::max<int64_t>(4 / row->warps(), 1);
   clocks.add(Unit::SharedMemory, tile_bytes(a) + tile_bytes(b) * over(m, slab));
-  if (row->promotes) clocks.add(Unit::Arithmetic, m * n);
+  if (row->promotes && dot->is(tile::info(OpKind::Dot))) clocks.add(Unit::Arithmetic, m * n);
   return clocks.take();
 }
 
@@ -130,6 +138,11 @@ bool takes_time(Op* op) {
     case OpKind::View:
     case OpKind::Constant:
     case OpKind::Dim:
+    case OpKind::Slot:
+    case OpKind::MmaWait:
+    case OpKind::ChannelAcquire:
+    case OpKind::ChannelWait:
+    case OpKind::ChannelRelease:
       return false;
     default:
       break;
@@ -144,7 +157,10 @@ OpClocks clocks_of(Op* op, const DotChoices& dots, const Machine& machine) {
   if (op->info().elementwise != ElementwiseKind::None) return of_elementwise(op, machine);
   if (common::is_along_axis(op)) return of_combining(op, machine);
   switch (kind_of(op)) {
-    case OpKind::Dot: return of_dot(op, dots, machine);
+    case OpKind::Dot:
+    case OpKind::Mma: return of_dot(op, dots, machine);
+    case OpKind::CopyAsync:
+      return Clocks(machine).add(Unit::Loads, tile_bytes(op->in(in::CopyAsync::to)->type())).take();
     case OpKind::Load: return of_load(op, dots, machine);
     case OpKind::Store: return Clocks(machine).add(Unit::Loads, tile_bytes(op->in(in::Store::value)->type())).take();
     default: break;
