@@ -555,8 +555,8 @@ class Specialisation {
   bool add_rows(Op* kernel, Dim extent, const std::vector<int64_t>& rows, const Facts& also, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     size_t before = all.size();
-    // One row, not lines beside each other, and nothing else that has its extent and needs registers beside it.
-    bool is_alone = needs.largest_tile({{extent, 1}}) < machine_.gpu.warp_size && needs.loads_along(extent) == 1;
+    // One row of numbers of 32 bits, and nothing else that has its extent and needs registers beside it.
+    bool is_alone = needs.largest_tile({{extent, 1}}) == 1 && needs.loads_along(extent) == 1;
     for (int64_t row : rows) {
       int64_t registers = needs.largest_tile({{extent, row}}) / machine_.gpu.warp_size;
       int64_t warps = std::max<int64_t>(1, registers / row_registers(machine_));

@@ -258,6 +258,20 @@ std::vector<GpuCase> rows() {
       {"embedding of short rows", "%ids: tensor<M, i64>, %t: tensor<V x N, bf16>",
        "%0: tensor<M x N, bf16> = gir.embedding %ids, %t\ngir.return [%0]\n", 1, {},
        {{{"M", 70}, {"V", 7}, {"N", 16}}, {{"M", 33}, {"V", 7}, {"N", 37}}, {{"M", 0}, {"V", 1}, {"N", 1}}}, 0},
+      {"rmsnorm of sums", "%x: tensor<M x N, bf16>, %r: tensor<M x N, bf16>, %g: tensor<N, f32>", R"(
+    %0: tensor<M x N, bf16> = gir.add %x, %r
+    %1: tensor<M x N, f32> = gir.cast %0
+    %2: tensor<M x N, f32> = gir.rmsnorm %1, [%g] {eps = 1e-05}
+    %3: tensor<M x N, bf16> = gir.cast %2
+    gir.return [%3, %0]
+)",
+       2, {}, few, 8e-3},
+      {"softmax of products", "%x: tensor<M x N, f32>, %y: tensor<M x N, f32>", R"(
+    %0: tensor<M x N, f32> = gir.mul %x, %y
+    %1: tensor<M x N, f32> = gir.softmax %0
+    gir.return [%1]
+)",
+       1, {}, few, 1e-5},
       {"softmax, short rows", "%x: tensor<M x 96, bf16>",
        "%0: tensor<M x 96, f32> = gir.cast %x\n%1: tensor<M x 96, f32> = gir.softmax %0\n"
        "%2: tensor<M x 96, bf16> = gir.cast %1\ngir.return [%2]\n",

@@ -67,7 +67,10 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   if (is_matrix_product || is_attention) {
     set_block(module_.context(), context_.list_option("block"), is_attention ? 2 : 3, request);
   }
-  if (block) request.schedule["block"] = block;
+  if (block) {
+    request.schedule["block"] = block;
+    request.schedule["warps"] = module_.context().integer(row_warps);
+  }
   request.choice = choice;
   request.halvings = halvings;
   request.symbol = next_symbol();

@@ -163,7 +163,7 @@ void choose_blocks(DimTable& table, KernelSpace& space, const std::vector<Buffer
   int64_t budget = limits.elements / whole_elements(space, parts, limits.elements, most.value_or(guess));
   std::vector<bool> crossed = crossed_axes(accesses, programs);
   space.transposes = std::find(crossed.begin(), crossed.end(), true) != crossed.end();
-  if (space.transposes) budget = std::max(budget, limits.edge * limits.edge);
+  if (space.transposes && programs == space.rank()) budget = std::max(budget, limits.edge * limits.edge);
   space.blocks = space.extents;
   for (size_t k = programs; k-- > 0;) {
     bool last = k + 1 == programs;
