@@ -29,22 +29,23 @@ Json exprs_json(const std::vector<Expr>& exprs, const std::vector<std::string>& 
   return out;
 }
 
-Json windows_json(const KernelDescriptor& descriptor) {
-  if (descriptor.steps.empty()) return Json();
-  return {{"lower", Json(descriptor.lower)}, {"upper", Json(descriptor.upper)}, {"steps", Json(descriptor.steps)}};
-}
-
 Json descriptors_json(const KernelMeta& kernel) {
   Json out = Json::array();
   for (const KernelDescriptor& descriptor : kernel.descriptors) {
-    out.push_back({{"buffer", descriptor.buffer},
-                   {"dtype", dtype_name(descriptor.dtype)},
-                   {"dims", exprs_json(descriptor.dims, kernel.dims)},
-                   {"strides", exprs_json(descriptor.strides, kernel.dims)},
-                   {"offset", expr_text(descriptor.offset, kernel.dims)},
-                   {"box", Json(descriptor.box)},
-                   {"swizzle", descriptor.swizzle},
-                   {"windows", windows_json(descriptor)}});
+    Json row = {{"buffer", descriptor.buffer},
+                {"dtype", dtype_name(descriptor.dtype)},
+                {"dims", exprs_json(descriptor.dims, kernel.dims)},
+                {"strides", exprs_json(descriptor.strides, kernel.dims)},
+                {"offset", expr_text(descriptor.offset, kernel.dims)},
+                {"box", Json(descriptor.box)},
+                {"swizzle", descriptor.swizzle}};
+    // Bundles without windows are as they were before there were any.
+    if (!descriptor.steps.empty()) {
+      row["windows"] = {{"lower", Json(descriptor.lower)},
+                        {"upper", Json(descriptor.upper)},
+                        {"steps", Json(descriptor.steps)}};
+    }
+    out.push_back(std::move(row));
   }
   return out;
 }
@@ -236,7 +237,9 @@ bool are_counts(const std::vector<int64_t>& extents, int64_t limit) {
 /// Windows begin no farther from an image than a map can say.
 Outcome check_windows(const KernelDescriptor& descriptor) {
   size_t axes = descriptor.steps.size();
-  if (axes > max_window_axes || descriptor.dims.size() != axes + 2) return error("it has windows along ", axes, " axes");
+  if (axes > max_window_axes || descriptor.dims.size() != axes + 2) {
+    return error("it has windows along ", axes, " axes");
+  }
   if (descriptor.lower.size() != axes || descriptor.upper.size() != axes) {
     return error("its windows disagree about the rank");
   }

@@ -66,7 +66,7 @@ std::vector<size_t> window_axes(const WindowShape& shape, const std::vector<Dim>
 }
 
 bool fits_tensor_map(const WindowShape& shape, const std::vector<Dim>& memory) {
-  // For windows along one, two and three axes: how far from the ends of an image they may begin, and how far they reach.
+  // For windows along one, two and three axes: how far from the ends of an image they may begin, how far they reach.
   constexpr int64_t margins[] = {1 << 15, 1 << 7, 1 << 4}, reaches[] = {0xffff, 0xff, 0x1f}, largest_step = 8;
   std::vector<size_t> axes = window_axes(shape, memory);
   int64_t margin = margins[axes.size() - 1], most = reaches[axes.size() - 1];

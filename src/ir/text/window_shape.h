@@ -37,8 +37,8 @@ std::vector<Dim> window_positions(DimTable& table, const WindowShape& shape, con
 /// The view of memory, which is contiguous.
 Type window_view(Context& context, const WindowShape& shape, Type memory);
 
-/// The axes of an image, from the last to the first, that a copy engine has to step along to read windows: all but those
-/// of one element of which every window is that one, and at least one.
+/// The axes of an image, from the last to the first, that a copy engine has to step along to read windows: all but
+/// those of one element of which every window is that one, and at least one.
 std::vector<size_t> window_axes(const WindowShape& shape, const std::vector<Dim>& memory);
 /// Whether a tensor map can say where windows begin and how far they reach.
 bool fits_tensor_map(const WindowShape& shape, const std::vector<Dim>& memory);

@@ -55,8 +55,8 @@ std::vector<Value*> captured_values(Op* op);
 class GraphReads {
  public:
   /// On a CPU matmuls read windows that strides cannot say as they lie (window_matmul_form), and with a copy engine
-  /// also those of padded images (image_windows_of); otherwise these are copied first. So are operands of matmuls that the machine's instruction cannot read as they lie (reads_along_k).
-  /// `machine` may be null.
+  /// also those of padded images (image_windows_of); otherwise these are copied first. So are operands of matmuls
+  /// that the machine's instruction cannot read as they lie (reads_along_k). `machine` may be null.
   explicit GraphReads(Block* block, const Machine* machine = nullptr);
 
   /// The ops that are computed or are anchors, in order; dead ones are left out.

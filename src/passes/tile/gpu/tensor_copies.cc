@@ -121,7 +121,8 @@ std::optional<std::vector<NeededMultiple>> needs_of(Value* memory, Type tile, co
   Op* windows = windows_of(memory);
   Context& context = memory->parent_block()->parent_op()->module()->context();
   if (!windows) return tensor_copy_needs(context, memory->type(), tile, shared);
-  return window_copy_needs(*read_windows(windows->attr(attr::View::windows)), windows->operand(0)->type(), tile, shared);
+  WindowShape shape = *read_windows(windows->attr(attr::View::windows));
+  return window_copy_needs(shape, windows->operand(0)->type(), tile, shared);
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ struct NeededMultiple {
 std::optional<std::vector<NeededMultiple>> tensor_copy_needs(Context& context, Type memory, Type tile,
                                                              const layout::SharedLayout& shared);
 
-/// As tensor_copy_needs, of a tile of [windows, channels] of an image (window_shape.h), which the engine reads window by
-/// window, each shifted by a tap.
+/// As tensor_copy_needs, of a tile of [windows, channels] of an image (window_shape.h), which the engine reads window
+/// by window, each shifted by a tap.
 std::optional<std::vector<NeededMultiple>> window_copy_needs(const WindowShape& shape, Type image, Type tile,
                                                              const layout::SharedLayout& shared);
 
