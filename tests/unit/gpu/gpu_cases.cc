@@ -161,6 +161,60 @@ std::vector<GpuCase> attentions_by_roles() {
   };
 }
 
+/// Sums and keys that programs share, and in which rows of several heads are one tile.
+std::vector<GpuCase> parts() {
+  const SmallSchedule small{.block = {{"m", 16}, {"n", 32}, {"k", 32}}, .warps = 2};
+  const SmallSchedule by_roles{
+      .block = {{"m", 64}, {"n", 32}, {"k", 32}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
+  const SmallSchedule few{.block = {{"m", 16}, {"n", 32}}, .warps = 2};
+  const SmallSchedule few_by_roles{
+      .block = {{"m", 64}, {"n", 32}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
+  const std::string factors = "%a: tensor<M x K, bf16>, %b: tensor<K x N, bf16>";
+  const std::string batches = "%a: tensor<B x M x K, f16>, %b: tensor<B x N x K, f16>";
+  const std::string operands =
+      "%q: tensor<B x 4 x S x 32, bf16>, %k: tensor<B x 2 x T x 32, bf16>, %v: tensor<B x 2 x T x 48, bf16>";
+  auto attention = [](const std::string& optional, const std::string& attributes) {
+    return "%0: tensor<B x 4 x S x 48, f32> = gir.flash_attention %q, %k, %v, " + optional + ", []" + attributes +
+           "\ngir.return [%0]\n";
+  };
+  // A number is added to the scores of the first 256 keys, which are all of a part, or of all parts.
+  auto hidden = [&](const std::string& number) {
+    return "%t: tensor<T, i64> = gir.iota {axis = 0}\n%e: tensor<i64> = gir.dim {value = <256>}\n"
+           "%f: tensor<T, i64> = gir.broadcast %e\n%l: tensor<T, bool> = gir.lt %t, %f\n"
+           "%n: tensor<T, f32> = gir.full {value = " + number + "}\n%z: tensor<T, f32> = gir.full {value = 0.0}\n"
+           "%w: tensor<T, f32> = gir.select %l, %n, %z\n%c: tensor<B x 4 x S x T, f32> = gir.broadcast %w\n" +
+           attention("[%c], []", "");
+  };
+  const std::vector<DimValues> sums = {{{"M", 5}, {"N", 40}, {"K", 2100}}, {{"M", 1}, {"N", 8}, {"K", 1920}},
+                                       {{"M", 3}, {"N", 4}, {"K", 0}}};
+  const std::vector<DimValues> keys = {{{"B", 2}, {"S", 1}, {"T", 600}}, {{"B", 1}, {"S", 3}, {"T", 300}},
+                                       {{"B", 1}, {"S", 5}, {"T", 256}}};
+  return {
+      {"parts of a matmul", factors, matmul("", "f32", "M x N", "bf16"), 1, small, sums, 8e-3},
+      {"parts of a matmul by roles", factors, matmul("", "f32", "M x N", "f32"), 1, by_roles,
+       {{{"M", 5}, {"N", 40}, {"K", 2100}}, {{"M", 3}, {"N", 4}, {"K", 0}}}, 1e-4},
+      {"parts of a batch of matmuls", batches, matmul(", transpose_b = true", "f32", "B x M x N", "f16"), 1, by_roles,
+       {{{"B", 3}, {"M", 2}, {"N", 16}, {"K", 1600}}, {{"B", 1}, {"M", 1}, {"N", 1}, {"K", 1}}}, 2e-3},
+      {"parts of integers", "%a: tensor<M x K, i8>, %b: tensor<K x N, i8>", matmul("", "i32", "M x N", "i32"), 1, small,
+       {{{"M", 5}, {"N", 33}, {"K", 5000}}}, 0},
+      {"parts of keys", operands, attention("[], []", ""), 1, few, keys, 8e-3},
+      {"parts of keys by roles", operands, attention("[], []", " {causal = true}"), 1, few_by_roles, keys, 8e-3},
+      {"parts of keys in a window", operands, attention("[], []", " {causal = true, window = 70}"), 1, few, keys, 8e-3},
+      {"parts of keys around a row", operands, attention("[], []", " {window = 300}"), 1, few, keys, 8e-3},
+      {"parts of keys and a bias", operands + ", %c: tensor<B x 4 x S x T, f32>", attention("[%c], []", ""), 1, few,
+       keys, 8e-3},
+      {"parts of what is held", operands + ", %n: tensor<i64>", attention("[], [%n]", " {causal = true}"), 1, few, keys,
+       8e-3},
+      {"parts of keys that roll", operands + ", %n: tensor<i64>",
+       attention("[], [%n]", " {causal = true, rolling = true}"), 1, few, {{{"B", 1}, {"S", 1}, {"T", 520}}}, 8e-3},
+      {"parts of keys that nothing sees", operands, hidden("-inf"), 1, few, keys, 8e-3},
+      {"parts of keys with a NaN", operands, hidden("nan"), 1, few, keys, 8e-3},
+      {"parts of keys of f32", "%q: tensor<1 x 2 x S x 24, f32>, %k: tensor<1 x 2 x T x 24, f32>",
+       "%0: tensor<1 x 2 x S x 24, f32> = gir.flash_attention %q, %k, %k, [], [], []\ngir.return [%0]\n", 1, few,
+       {{{"S", 1}, {"T", 9000}}}, 1e-5},
+  };
+}
+
 std::vector<GpuCase> attentions() {
   const SmallSchedule four{.block = {{"m", 64}, {"n", 32}}, .warps = 4};
   const SmallSchedule two{.block = {{"m", 16}, {"n", 16}}, .warps = 2};
@@ -457,6 +511,7 @@ const std::vector<GpuCase>& gpu_cases() {
   static const std::vector<GpuCase> all = [] {
     std::vector<GpuCase> cases = matmuls();
     for (GpuCase& each : attentions()) cases.push_back(std::move(each));
+    for (GpuCase& each : parts()) cases.push_back(std::move(each));
     for (GpuCase& each : attentions_by_roles()) cases.push_back(std::move(each));
     for (GpuCase& each : rows()) cases.push_back(std::move(each));
     for (GpuCase& each : kernel_cases()) cases.push_back(std::move(each));

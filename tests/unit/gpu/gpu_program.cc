@@ -23,9 +23,13 @@ class ScheduledKernels : public schedule::KernelLibrary {
       : library_(library), schedule_(schedule) {}
 
   Result<schedule::KernelInstance> instantiate(Module& module, const schedule::KernelRequest& request) override {
+    // What joins parts has other axes than what makes them.
+    if (request.kernel.ends_with("_joined")) return library_.instantiate(module, request);
     Context& context = module.context();
     schedule::KernelRequest changed = request;
     std::map<std::string, int64_t> block = schedule_.block;
+    // Batches and parts are one axis.
+    if (request.kernel.ends_with("_parts")) block.erase("b");
     // What belongs to the meaning (the tile of k of a rounded sum) stays.
     if (auto asked = request.schedule.find("block"); asked != request.schedule.end()) {
       for (const auto& [axis, extent] : asked->second->entries) block[std::string(axis)] = extent->integer;
@@ -166,7 +170,9 @@ std::vector<Op*> GpuProgram::kernels() const {
   std::vector<Op*> found;
   for (Op* op : *module_->body()) {
     bool kernel = op->is(tile::info(tile::OpKind::Kernel)) || op->is(target::info(target::OpKind::Func));
-    if (kernel) found.push_back(op);
+    std::optional<std::string_view> name = kernel ? op->attr(common::Kernel::kernel) : std::nullopt;
+    bool is_of_parts = name && (name->ends_with("_parts") || name->ends_with("_joined"));
+    if (kernel && !is_of_parts) found.push_back(op);
   }
   return found;
 }

@@ -75,7 +75,7 @@ class GpuProgram {
   /// Ops of that name in kernels that need nothing: variants of a launch are left out.
   size_t count(std::string_view op) const;
   bool is_tile() const { return module_->level() == Level::Tile; }
-  /// Kernels of level tile or target.
+  /// Kernels of level tile or target, but for those that sizes choose where a result has few tiles.
   std::vector<Op*> kernels() const;
   Module& module() { return *module_; }
   const Machine& machine() const { return *machine_; }

@@ -48,15 +48,8 @@ void set_block(Context& context, const std::vector<int64_t>& extents, size_t ran
 
 }  // namespace
 
-Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& group,
-                                                            const AnchorForm& form, size_t choice,
-                                                            int64_t halvings, Attr block) {
-  Op* anchor = group.anchor;
-  if (!context_.kernels) {
-    context_.diagnostics.report(diag::no_kernel_library, anchor->loc(), anchor->name(),
-                                form.kernel);
-    return failure;
-  }
+/// The request for a kernel of the anchor's operands.
+schedule::KernelRequest GraphLowering::request_of(Op* anchor, const AnchorForm& form, int64_t halvings) const {
   schedule::KernelRequest request;
   request.kernel = form.kernel;
   request.arguments = form.arguments;
@@ -67,11 +60,6 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   if (is_matrix_product || is_attention) {
     set_block(module_.context(), context_.list_option("block"), is_attention ? 2 : 3, request);
   }
-  if (block) {
-    request.schedule["block"] = block;
-    request.schedule["warps"] = module_.context().integer(row_warps);
-  }
-  request.choice = choice;
   request.halvings = halvings;
   request.symbol = next_symbol();
   request.machine = context_.machine ? context_.machine->name : "";
@@ -81,6 +69,24 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
     request.operands.push_back(
         module_.context().tensor(form.operands[i], anchor->operand(i)->type()->dtype));
   }
+  return request;
+}
+
+Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& group,
+                                                            const AnchorForm& form, size_t choice,
+                                                            int64_t halvings, Attr block) {
+  Op* anchor = group.anchor;
+  if (!context_.kernels) {
+    context_.diagnostics.report(diag::no_kernel_library, anchor->loc(), anchor->name(),
+                                form.kernel);
+    return failure;
+  }
+  schedule::KernelRequest request = request_of(anchor, form, halvings);
+  if (block) {
+    request.schedule["block"] = block;
+    request.schedule["warps"] = module_.context().integer(row_warps);
+  }
+  request.choice = choice;
   for (unsigned i = 0; i < anchor->result_count(); ++i) {
     request.results.push_back(anchor->result(i)->type()->dtype);
   }
@@ -152,6 +158,12 @@ Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group,
   bind_operands(anchor, group.anchor, form);
   // What a region comes to is no program's store: it holds what was there before, or the parts of a sum.
   bool may_take = !group.members.empty() && anchor.regions.empty();
+  return finish_kernel(anchor, group, form, may_take);
+}
+
+/// The same for a kernel that has its operands.
+Op* GraphLowering::finish_kernel(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form,
+                                 bool may_take) {
   Op* store = may_take ? find_result_store(anchor.kernel) : nullptr;
   if (store) fold_members(anchor, group, form, store);
   anchor.takes_members = store;
@@ -307,7 +319,7 @@ Result<std::vector<schedule::KernelInstance>> GraphLowering::short_row_instances
 
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
-Status GraphLowering::lower_anchor(const FusionGroup& group) {
+Status GraphLowering::lower_whole(const FusionGroup& group) {
   const AnchorForm& form = reads_.form(group.anchor);
   std::vector<Op*> variants;
   AnchorKernel anchor;

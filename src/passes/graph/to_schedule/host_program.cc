@@ -5,6 +5,7 @@
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
 #include "ir/host/ops.h"
+#include "ir/text/dim_conditions.h"
 #include "ir/text/entries.h"
 #include "passes/analysis/kernels.h"
 #include "support/check.h"
@@ -117,40 +118,62 @@ std::pair<std::vector<Value*>, Attr> HostProgram::taken_over(const std::vector<V
   return {std::move(over), placed};
 }
 
-Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
-                        const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
-                        std::vector<Value*> places) {
+/// The types of the kernel's parameters behind its operands, in the dims that these stand for.
+std::vector<Type> HostProgram::result_types(Op* kernel, size_t operands,
+                                            const std::map<std::string, Dim>& dims) const {
   Block* body = kernel->region()->front();
   std::map<std::string, Dim, std::less<>> binding(dims.begin(), dims.end());
-  std::vector<NamedAttr> entries;
-  for (const auto& [name, value] : dims) entries.emplace_back(name, context_.dim(value));
   std::vector<Type> types;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    Type parameter = body->arg(unsigned(operands.size() + i))->type();
+  for (unsigned i = unsigned(operands); i < body->arg_count(); ++i) {
+    Type parameter = body->arg(i)->type();
     std::vector<Dim> bound;
     for (Dim dim : parameter->dims) bound.push_back(context_.dims().substitute(dim, binding));
     types.push_back(context_.tensor(std::move(bound), parameter->dtype));
   }
+  return types;
+}
+
+Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
+                        const std::map<std::string, Dim>& dims, std::vector<Type> types,
+                        const std::vector<Value*>& places) {
+  std::vector<NamedAttr> entries;
+  for (const auto& [name, value] : dims) entries.emplace_back(name, context_.dim(value));
+  auto [over, placed] = taken_over(places);
+  Op* launch = builder_.op(host::info(OpKind::Launch), {operands, over}, std::move(types),
+                           {host::attr::Launch::dims(context_, std::move(entries)),
+                            host::attr::Launch::kernel(context_, symbol_name(kernel)),
+                            host::attr::Launch::places(placed),
+                            host::attr::Launch::variants(symbols_attr(context_, variants))});
+  launches_.push_back(launch);
+  return launch;
+}
+
+Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
+                        const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
+                        std::vector<Value*> places) {
+  std::vector<Type> types = result_types(kernel, operands.size(), dims);
+  types.resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i]) continue;
     places.resize(outputs.size());
     places[i] = builder_.value(host::info(OpKind::Fill), {}, types[i],
                                {host::attr::Fill::value(context_, 0)});
   }
-  auto [over, placed] = taken_over(places);
-  Op* launch = builder_.op(host::info(OpKind::Launch), {operands, over}, types,
-                           {host::attr::Launch::dims(context_, std::move(entries)),
-                            host::attr::Launch::kernel(context_, symbol_name(kernel)),
-                            host::attr::Launch::places(placed),
-                            host::attr::Launch::variants(symbols_attr(context_, variants))});
+  Op* made = launch(kernel, variants, operands, dims, std::move(types), places);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    Value* made = launch->result(unsigned(i));
+    Value* result = made->result(unsigned(i));
     if (!outputs[i]) continue;
-    if (made->type()->dims == outputs[i]->type()->dims) made->set_name(outputs[i]->name());
-    buffers_[outputs[i]] = made;
+    if (result->type()->dims == outputs[i]->type()->dims) result->set_name(outputs[i]->name());
+    buffers_[outputs[i]] = result;
   }
-  launches_.push_back(launch);
-  return launch;
+  return made;
+}
+
+Op* HostProgram::launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
+                        const std::map<std::string, Dim>& dims, unsigned results) {
+  std::vector<Type> types = result_types(kernel, operands.size(), dims);
+  TSR_CHECK(types.size() == results, "a kernel has other results");
+  return launch(kernel, variants, operands, dims, std::move(types), {});
 }
 
 Value* HostProgram::copy(Value* buffer) {
@@ -210,10 +233,17 @@ Op* HostProgram::region_op(Op* graph, const std::vector<Value*>& operands, const
   return made;
 }
 
+Op* HostProgram::choice(const std::vector<DimFact>& when, const std::vector<Value*>& results) {
+  std::vector<Type> types;
+  for (Value* value : results) types.push_back(context_.tensor(value->type()->dims, value->type()->dtype));
+  return builder_.op(host::info(OpKind::If), {{}, {}}, std::move(types),
+                     {host::attr::If::when(context_, fact_attrs(context_, when))});
+}
+
 void HostProgram::enter(Op* host, Op* graph, unsigned region) {
-  Block* from = graph->region(region)->front();
+  Block* from = graph ? graph->region(region)->front() : nullptr;
   Block* block = host->region(region)->add_block();
-  for (unsigned i = 0; i < from->arg_count(); ++i) {
+  for (unsigned i = 0; from && i < from->arg_count(); ++i) {
     Type type = from->arg(i)->type();
     buffers_[from->arg(i)] = block->add_arg(context_.tensor(type->dims, type->dtype), from->arg(i)->name());
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ir/core/builder.h"
+#include "ir/core/dim_facts.h"
 #include "ir/schedule/kernel_library.h"
 
 namespace tessera {
@@ -30,6 +31,9 @@ class HostProgram {
   Op* launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
              const std::map<std::string, Dim>& dims, const std::vector<Value*>& outputs,
              std::vector<Value*> places = {});
+  /// The same for results that are no values of the graph, each in memory of its own.
+  Op* launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
+             const std::map<std::string, Dim>& dims, unsigned results);
   /// All launches so far, in order.
   const std::vector<Op*>& launches() const { return launches_; }
   /// Prints what the launch left.
@@ -45,7 +49,9 @@ class HostProgram {
   /// results. `operands` are the carried values or the condition. `places` has for each result of a branch the buffer
   /// whose memory it takes, or null.
   Op* region_op(Op* graph, const std::vector<Value*>& operands, const std::vector<Value*>& places = {});
-  /// Ops go to a region of such an op from here on, until `leave`.
+  /// Makes a branch that sizes choose, without its regions' contents, which give buffers for these values.
+  Op* choice(const std::vector<DimFact>& when, const std::vector<Value*>& results);
+  /// Ops go to a region of such an op from here on, until `leave`. `graph` has the region's arguments; null for none.
   void enter(Op* host, Op* graph, unsigned region);
   /// Ends the region with these buffers.
   void leave(const std::vector<Value*>& yielded);
@@ -55,6 +61,9 @@ class HostProgram {
   void finish(const std::vector<Value*>& results);
 
  private:
+  std::vector<Type> result_types(Op* kernel, size_t operands, const std::map<std::string, Dim>& dims) const;
+  Op* launch(Op* kernel, const std::vector<Op*>& variants, const std::vector<Value*>& operands,
+             const std::map<std::string, Dim>& dims, std::vector<Type> types, const std::vector<Value*>& places);
   std::pair<std::vector<Value*>, Attr> taken_over(const std::vector<Value*>& places);
   Value* result(Value* made, std::vector<Value*>& taken);
   std::vector<Value*> donors_of_results() const;

@@ -81,7 +81,8 @@ class GraphLowering {
   Value* updated_buffer(const FusionGroup& group);
 
   // anchor_kernel.cc
-  Status lower_anchor(const FusionGroup& group);
+  Status lower_whole(const FusionGroup& group);
+  schedule::KernelRequest request_of(Op* anchor, const AnchorForm& form, int64_t halvings) const;
   /// `block`, if there is one, takes the place of the schedule's.
   Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice,
                                                int64_t halvings, Attr block = nullptr);
@@ -89,6 +90,7 @@ class GraphLowering {
                                                                     size_t choice, schedule::KernelInstance& general);
   Result<int64_t> fitting_halvings(const FusionGroup& group, const AnchorForm& form);
   Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form);
+  Op* finish_kernel(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form, bool may_take);
   void use_caller_symbols(AnchorKernel& anchor);
   Value* kept_region(Op* anchor, const schedule::KernelRegion& region);
   Status add_parts(Op* anchor, const AnchorForm& form, const schedule::KernelRegion& region, Op* launch);
@@ -97,6 +99,14 @@ class GraphLowering {
                     Op* store);
   Status check_instance(Op* anchor, const AnchorForm& form,
                         const schedule::KernelInstance& instance);
+
+  // anchor_parts.cc
+  struct Parts;
+  Status lower_anchor(const FusionGroup& group);
+  bool reads_fit(Op* anchor, const AnchorForm& form) const;
+  Result<std::optional<Parts>> plan_parts(const FusionGroup& group);
+  Status lower_parts(const FusionGroup& group, const Parts& parts);
+  Result<Op*> launch_parts(const FusionGroup& group, const Parts& parts);
 
   // What both use (lowering.cc).
   /// Adds an operand for each symbol that a kernel in the caller's symbols mentions and no

@@ -1,0 +1,197 @@
+// Anchors whose results are too few for the programs of a GPU, or that read once what rows share.
+//
+// A matmul of few rows has few tiles of its result, however long its sums are; attention of few rows has a program for
+// each head, however many keys there are. Programs then share the sum of a tile: part p of P has the p-th part of the
+// axis, in whole tiles, and leaves its sum in the accumulator's dtype. A second kernel adds the parts, and
+// does what follows the anchor. How many parts there are follows from the sizes of the call alone, so the order of a
+// sum does, too. Whether there are any is a choice of the launch: where tiles are many the anchor's own kernel runs, as
+// if there were no others.
+
+#include <algorithm>
+
+#include "ir/core/common_attributes.h"
+#include "ir/graph/ops.h"
+#include "ir/host/ops.h"
+#include "ir/schedule/ops.h"
+#include "ir/text/dim_conditions.h"
+#include "ir/text/entries.h"
+#include "passes/analysis/kernels.h"
+#include "passes/analysis/parts_form.h"
+#include "passes/graph/to_schedule/lowering.h"
+#include "support/check.h"
+
+namespace tessera {
+
+namespace {
+
+/// Elements of the shared axis that a part has at least.
+constexpr int64_t least_length = 256;
+/// Bytes that a program could read in the time of another launch: about 3000 clocks, 64 in each.
+constexpr int64_t launch_bytes = 192 * 1024;
+
+int64_t tile_bytes(Type type) {
+  int64_t bytes = byte_size(type->dtype);
+  for (Dim extent : type->dims) bytes *= extent->constant().value_or(1);
+  return bytes;
+}
+
+/// Bytes that an iteration of the kernel's loop loads.
+int64_t bytes_of_iteration(Op* kernel) {
+  int64_t bytes = 0;
+  walk(kernel, [&](Op* op) {
+    bool is_inside = op->parent() && op->parent()->is(schedule::info(schedule::OpKind::Pipeline));
+    if (is_inside && op->is(schedule::info(schedule::OpKind::Load))) bytes += tile_bytes(op->result()->type());
+  });
+  return bytes;
+}
+
+}  // namespace
+
+/// How an anchor's parts are made, and when.
+struct GraphLowering::Parts {
+  PartsForm form;
+  Dim count = nullptr;        ///< how many there are, in the caller's sizes
+  std::vector<DimFact> when;  ///< sizes that they are made for
+  bool always = false;        ///< for all
+};
+
+/// Whether the kernel can read all operands of the anchor where they lie.
+bool GraphLowering::reads_fit(Op* anchor, const AnchorForm& form) const {
+  for (unsigned i = 0; i < anchor->operand_count(); ++i) {
+    if (!anchor_access(table_, form, i, reads_.read(anchor, i).access)) return false;
+  }
+  return true;
+}
+
+/// How parts of the anchor are made; nothing where sizes never ask for any.
+Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const FusionGroup& group) {
+  std::optional<Parts> none;
+  if (!context_.machine || !context_.machine->is_gpu() || !context_.kernels) return none;
+  Op* anchor = group.anchor;
+  std::optional<PartsForm> form = parts_form(anchor, reads_.form(anchor), true);
+  if (form && !reads_fit(anchor, form->parts)) form = std::nullopt;
+  if (!form) form = parts_form(anchor, reads_.form(anchor), false);
+  if (!form || !reads_fit(anchor, form->parts)) return none;
+  schedule::KernelRequest request = request_of(anchor, form->parts, halvings(group));
+  Result<schedule::KernelInstance> instance = context_.kernels->instantiate(module_, request);
+  if (!instance) return failure;
+  Parts parts{*form};
+  // Programs of one part, and the extents of their tiles along the shared axis and along rows.
+  Dim tiles = table_.constant(1), one = table_.constant(1), step = one, rows = one;
+  std::map<std::string, Dim, std::less<>> caller(instance->dims.begin(), instance->dims.end());
+  std::map<std::string, Dim, std::less<>> single{{std::string(form->count->symbol()), one}};
+  for (Attr axis : instance->kernel->attr(schedule::attr::Kernel::axes)) {
+    using entry::Axis;
+    Dim extent = table_.substitute(table_.substitute(entry::read(axis, Axis::extent), caller), single);
+    Dim block = entry::read(axis, Axis::block);
+    if (entry::read(axis, Axis::name) == form->axis) step = block;
+    if (entry::read(axis, Axis::name) == "m") rows = block;
+    if (entry::read(axis, Axis::grid)) tiles = table_.mul(tiles, table_.ceildiv(extent, block));
+  }
+  int64_t bytes = bytes_of_iteration(instance->kernel);
+  instance->kernel->erase();
+  Dim slots = table_.constant(context_.machine->gpu.peaks.multiprocessors);
+  Dim length = form->length, least = table_.constant(least_length);
+  Dim free = table_.floordiv(slots, table_.max(tiles, one));
+  parts.count = table_.max(table_.min(table_.floordiv(length, least), free), one);
+  // What a program reads less has to be worth another launch and what parts are written and read for.
+  Dim left = table_.sub(length, table_.ceildiv(length, parts.count));
+  Dim elements = table_.substitute(count_elements(table_, form->parts.results[0]), single);
+  Dim moved = table_.mul(table_.mul(parts.count, elements), table_.constant(8));
+  Dim cost = table_.add(table_.constant(launch_bytes), table_.floordiv(moved, slots));
+  std::vector<DimFact> worth = {{Relation::GreaterEqual, parts.count, table_.constant(2)},
+                                {Relation::Greater, table_.mul(left, table_.constant(bytes)), table_.mul(step, cost)}};
+  std::vector<DimFact> known = graph::facts_around(anchor);
+  parts.when = worth;
+  if (form->rows) {
+    std::vector<DimFact> few = {{Relation::LessEqual, form->rows, rows}, {Relation::GreaterEqual, length, least}};
+    parts.when = {any_of(table_, few, worth)};
+  }
+  parts.always = true;
+  for (const DimFact& fact : parts.when) {
+    std::optional<bool> holds = decide(table_, fact, known);
+    if (holds == false || fact.left->overflow || fact.right->overflow) return none;
+    parts.always &= holds == true;
+  }
+  return std::optional(std::move(parts));
+}
+
+/// Launches the kernel that makes parts, or one of its variants.
+Result<Op*> GraphLowering::launch_parts(const FusionGroup& group, const Parts& parts) {
+  const AnchorForm& form = parts.form.parts;
+  std::vector<Op*> variants;
+  AnchorKernel anchor;
+  for (size_t choice = 0, choices = 1; choice < choices; ++choice) {
+    schedule::KernelRequest request = request_of(group.anchor, form, halvings(group));
+    request.choice = choice;
+    Result<schedule::KernelInstance> instance = context_.kernels->instantiate(module_, request);
+    if (!instance) return failure;
+    choices = instance->choices;
+    bool is_last = choice + 1 == choices;
+    if (!is_last) instance->kernel->set_node(common::Function::symbol, variant_symbol(module_, next_symbol()));
+    AnchorKernel built{instance->kernel, instance->dims};
+    bind_operands(built, group.anchor, form);
+    Op* kernel = finish_kernel(built, group, form, false);
+    TSR_CHECK(!anchor.kernel || (built.operands == anchor.operands && built.dims == anchor.dims),
+              "variants of a kernel take different operands");
+    anchor = std::move(built);
+    if (!is_last) variants.push_back(kernel);
+  }
+  std::erase(variants, anchor.kernel);
+  std::map<std::string, Dim, std::less<>> count{{std::string(parts.form.count->symbol()), parts.count}};
+  for (auto& [name, value] : anchor.dims) value = table_.substitute(value, count);
+  return host_.launch(anchor.kernel, variants, anchor.operands, anchor.dims, unsigned(form.results.size()));
+}
+
+Status GraphLowering::lower_parts(const FusionGroup& group, const Parts& parts) {
+  Result<Op*> launched = launch_parts(group, parts);
+  if (!launched) return failure;
+  const AnchorForm& form = parts.form.joined;
+  schedule::KernelRequest request;
+  request.kernel = form.kernel;
+  request.symbol = next_symbol();
+  request.machine = context_.machine->name;
+  request.loc = group.anchor->loc();
+  request.results = {group.anchor->result(0)->type()->dtype};
+  for (size_t i = 0; i < form.operands.size(); ++i) {
+    DType dtype = (*launched)->result(unsigned(i))->type()->dtype;
+    request.operands.push_back(module_.context().tensor(form.operands[i], dtype));
+  }
+  Result<schedule::KernelInstance> instance = context_.kernels->instantiate(module_, request);
+  if (!instance || !check_instance(group.anchor, form, *instance)) return failure;
+  AnchorKernel joined{instance->kernel, instance->dims};
+  std::map<std::string, Dim, std::less<>> count{{std::string(parts.form.count->symbol()), parts.count}};
+  for (size_t i = 0; i < form.operands.size(); ++i) {
+    std::vector<Dim> dims = form.operands[i];
+    for (Dim& dim : dims) dim = table_.substitute(dim, count);
+    joined.operands.push_back(host_.under((*launched)->result(unsigned(i)), dims));
+  }
+  Op* kernel = finish_kernel(joined, group, form, !group.members.empty());
+  TSR_CHECK(joined.takes_members || group.members.empty(), "a kernel that joins parts has no place for what follows");
+  for (auto& [name, value] : joined.dims) value = table_.substitute(value, count);
+  std::vector<Value*> outputs = joined.takes_members ? group.outputs : std::vector{group.anchor->result(0)};
+  host_.launch(kernel, {}, joined.operands, joined.dims, outputs);
+  return success;
+}
+
+Status GraphLowering::lower_anchor(const FusionGroup& group) {
+  Result<std::optional<Parts>> planned = plan_parts(group);
+  if (!planned) return failure;
+  if (!*planned) return lower_whole(group);
+  const Parts& parts = **planned;
+  if (parts.always) return lower_parts(group, parts);
+  std::vector<Value*> outputs = group.members.empty() ? std::vector{group.anchor->result(0)} : group.outputs;
+  Op* choice = host_.choice(parts.when, outputs);
+  for (unsigned region = 0; region < 2; ++region) {
+    host_.enter(choice, nullptr, region);
+    Status lowered = region == host::at::If::then ? lower_parts(group, parts) : lower_whole(group);
+    if (!lowered) return failure;
+    std::vector<Value*> made;
+    for (Value* output : outputs) made.push_back(host_.under(host_.buffer(output), output->type()->dims));
+    host_.leave(made);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) host_.define(outputs[i], choice->result(unsigned(i)));
+  return success;
+}
+
+}  // namespace tessera
