@@ -15,16 +15,17 @@ Dim as_dim(Value* index) {
                                                        : nullptr;
 }
 
-}  // namespace
-
 /// Whether the loop is in a branch that is taken where it runs at least once.
-static bool is_guarded(Op* loop) {
+bool is_guarded(Op* loop) {
   Op* branch = loop->parent();
-  if (!branch->is(tile::info(tile::OpKind::If)) || branch->region(tile::at::If::then)->front() != loop->block()) return false;
+  if (!branch->is(tile::info(tile::OpKind::If))) return false;
+  if (branch->region(tile::at::If::then)->front() != loop->block()) return false;
   Op* condition = branch->in(tile::in::If::condition)->def();
   return condition && condition->info().elementwise == ElementwiseKind::Lt &&
          condition->operand(0) == loop->in(tile::in::For::lo) && condition->operand(1) == loop->in(tile::in::For::hi);
 }
+
+}  // namespace
 
 bool runs_at_least_once(Op* loop, std::span<const DimFact> facts) {
   if (is_guarded(loop)) return true;

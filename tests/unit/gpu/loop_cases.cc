@@ -50,19 +50,21 @@ std::vector<GpuCase> weighted() {
     return acc
 )";
   struct Trips {
-    const char *name, *schedule, *parameters;
+    const char *name, *schedule;
+    int rows, keys;
   };
   const Trips trips[] = {
-      {"loop of two dots, no iteration", by_roles, "x: Tensor[64, 32, bf16], y: Tensor[0, 32, bf16], z: Tensor[0, 32, bf16]"},
-      {"loop of two dots, one iteration", by_roles, "x: Tensor[64, 32, bf16], y: Tensor[16, 32, bf16], z: Tensor[16, 32, bf16]"},
-      {"loop of two dots, two iterations", by_roles, "x: Tensor[64, 32, bf16], y: Tensor[32, 32, bf16], z: Tensor[32, 32, bf16]"},
-      {"loop of two dots, three iterations", two_slots, "x: Tensor[72, 32, bf16], y: Tensor[40, 32, bf16], z: Tensor[40, 32, bf16]"},
-      {"loop of two dots, many iterations", two_groups, "x: Tensor[136, 32, bf16], y: Tensor[136, 32, bf16], z: Tensor[136, 32, bf16]"},
+      {"loop of two dots, no iteration", by_roles, 64, 0},
+      {"loop of two dots, one iteration", by_roles, 64, 16},
+      {"loop of two dots, two iterations", by_roles, 64, 32},
+      {"loop of two dots, three iterations", two_slots, 72, 40},
+      {"loop of two dots, many iterations", two_groups, 136, 136},
   };
   for (const Trips& each : trips) {
-    std::string parameters = each.parameters;
-    GpuCase made = loop_case(each.name, each.schedule, "x: Tensor[M, 32, bf16], y: Tensor[T, 32, bf16], z: Tensor[T, 32, bf16]",
-                             "Tensor[M, 32, f32]", body);
+    constexpr const char* operands = "x: Tensor[{0}, 32, bf16], y: Tensor[{1}, 32, bf16], z: Tensor[{1}, 32, bf16]";
+    std::string parameters = fmt::format(operands, each.rows, each.keys);
+    std::string symbolic = fmt::format(operands, "M", "T");
+    GpuCase made = loop_case(each.name, each.schedule, symbolic.c_str(), "Tensor[M, 32, f32]", body);
     size_t entry = made.source.find("def f(") + 6;
     made.source.replace(entry, made.source.find("):", entry) - entry, parameters);
     cases.push_back(std::move(made));
@@ -70,10 +72,9 @@ std::vector<GpuCase> weighted() {
   return cases;
 }
 
-}  // namespace
-
-std::vector<GpuCase> loop_cases() {
-  std::vector<GpuCase> all = weighted();
+/// Dots that read each other, sums that are read, operands that threads bring.
+std::vector<GpuCase> chains() {
+  std::vector<GpuCase> all;
   auto add = [&](auto... arguments) { all.push_back(loop_case(arguments...)); };
   add("loop of a chain of three dots", by_roles,
       "x: Tensor[72, 32, bf16], y: Tensor[80, 32, bf16], z: Tensor[80, 32, bf16], w: Tensor[16, 16, bf16]",
@@ -117,15 +118,24 @@ std::vector<GpuCase> loop_cases() {
         rows = tile.gather(x, tile.load(y, (k,), (t.k,)))
         acc  = tile.dot(tile.load(z, (t.i, k), (t.m, t.k)), rows, acc)
     return acc)");
-  add("loop of a computed operand", by_roles, "x: Tensor[72, 80, bf16], y: Tensor[80, 32, bf16]", "Tensor[72, 32, f32]", R"(
+  add("loop of a computed operand", by_roles, "x: Tensor[72, 80, bf16], y: Tensor[80, 32, bf16]",
+      "Tensor[72, 32, f32]", R"(
     t   = tile.context(m=72, n=32, k=80)
     acc = tile.zeros((t.m, t.n), f32)
     for k in tile.range(80, t.k):
         a   = tile.cast(tile.tanh(tile.cast(tile.load(x, (t.i, k), (t.m, t.k)), f32)), bf16)
         acc = tile.dot(a, tile.load(y, (k, t.j), (t.k, t.n)), acc)
     return acc)");
+  return all;
+}
+
+/// States that iterations hand on.
+std::vector<GpuCase> states() {
+  std::vector<GpuCase> all;
+  auto add = [&](auto... arguments) { all.push_back(loop_case(arguments...)); };
   add("loop of a computed operand beside another dot", by_roles,
-      "x: Tensor[72, 80, bf16], y: Tensor[80, 32, bf16], z: Tensor[72, 32, bf16]", "(Tensor[72, 32, f32], Tensor[72, f32])", R"(
+      "x: Tensor[72, 80, bf16], y: Tensor[80, 32, bf16], z: Tensor[72, 32, bf16]",
+      "(Tensor[72, 32, f32], Tensor[72, f32])", R"(
     t     = tile.context(m=72, n=32, k=80)
     rows  = tile.load(z, (t.i, 0), (t.m, 32))
     acc   = tile.zeros((t.m, t.n), f32)
@@ -162,11 +172,20 @@ std::vector<GpuCase> loop_cases() {
     sum = tile.zeros((t.m, t.n), f32)
     for k in tile.range(80, t.k):
         decay = tile.max(tile.load(z, (t.i, k), (t.m, t.k)), axis=1)
-        acc   = tile.dot(tile.load(x, (t.i, k), (t.m, t.k)), tile.load(y, (k, t.j), (t.k, t.n)), acc * decay[:, None])
+        a, b  = tile.load(x, (t.i, k), (t.m, t.k)), tile.load(y, (k, t.j), (t.k, t.n))
+        acc   = tile.dot(a, b, acc * decay[:, None])
         sum  += acc
     return acc, sum)");
+  return all;
+}
+
+/// What is stored, exchanged, promoted or read twice.
+std::vector<GpuCase> others() {
+  std::vector<GpuCase> all;
+  auto add = [&](auto... arguments) { all.push_back(loop_case(arguments...)); };
   add("loop that stores what it multiplies", by_roles,
-      "x: Tensor[72, 80, bf16], y: Tensor[80, 32, bf16], z: Region[write] Tensor[72, 160, f32]", "Tensor[72, 32, f32]", R"(
+      "x: Tensor[72, 80, bf16], y: Tensor[80, 32, bf16], z: Region[write] Tensor[72, 160, f32]",
+      "Tensor[72, 32, f32]", R"(
     t   = tile.context(m=72, n=32, k=80)
     acc = tile.zeros((t.m, t.n), f32)
     for k in tile.range(80, t.k):
@@ -199,7 +218,8 @@ std::vector<GpuCase> loop_cases() {
     t   = tile.context(m=72, n=32, k=320)
     acc = tile.zeros((t.m, t.n), f32)
     for k in tile.range(320, t.k):
-        acc = tile.dot(tile.load(x, (t.i, k), (t.m, t.k)), tile.load(y, (t.j, k), (t.n, t.k)).T, acc)
+        b   = tile.load(y, (t.j, k), (t.n, t.k)).T
+        acc = tile.dot(tile.load(x, (t.i, k), (t.m, t.k)), b, acc)
     return acc)");
   add("loop with a bias of its scores", two_groups,
       "x: Tensor[136, 32, bf16], y: Tensor[136, 32, bf16], z: Tensor[136, 136, f32]", "Tensor[136, 32, f32]", R"(
@@ -211,6 +231,14 @@ std::vector<GpuCase> loop_cases() {
         s   = tile.dot(q, c.T) + tile.load(z, (t.i, k), (t.m, t.k))
         acc = tile.dot(tile.cast(tile.exp(s * 0.1), bf16), c, acc)
     return acc)");
+  return all;
+}
+
+}  // namespace
+
+std::vector<GpuCase> loop_cases() {
+  std::vector<GpuCase> all = weighted();
+  for (const auto& some : {chains(), states(), others()}) all.insert(all.end(), some.begin(), some.end());
   return all;
 }
 

@@ -72,3 +72,9 @@ TEST_CASE("every wait, barrier, fence and signal of a matmul is needed, and its 
     for (std::string_view machine : gpu_machines) check_case(*each, machine);
   }
 }
+
+TEST_CASE("every wait, barrier, fence and signal of loops whose iterations overlap is needed, and its loss is found") {
+  for (const GpuCase* each : cases_named({"attention by roles", "loop of two dots, many", "loop of a chain"})) {
+    if (each->sizes.size() == 1) check_case(*each, "cuda:sm_90a");
+  }
+}

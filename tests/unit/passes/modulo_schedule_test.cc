@@ -121,3 +121,17 @@ TEST_CASE("random loops have the least interval that any schedule has, nearly al
   CHECK(tried == 300);
   CHECK(longer <= 6);
 }
+
+TEST_CASE("phases share a unit without meeting, and have units of their own") {
+  // Two phases need 2 * (3 + 1) clocks of the shared unit; of their own one each phase needs 2 + 2.
+  ModuloProblem problem{{UnitUse::Alone, UnitUse::Own}, {{{0, 3}, {1, 2}}, {{0, 1}, {1, 2}}}, {{0, 1, 4, 0}}, 2};
+  CHECK(resource_bound(problem).first == 8);
+  ModuloSchedule made = schedule(problem);
+  CHECK(made.interval == 8);
+  CHECK(is_valid(problem, made));
+  CHECK(made.start[1] % 4 == (made.start[0] + 3) % 4);
+  problem.earliest = {5, 0};
+  CHECK(schedule(problem).start[0] >= 5);
+  problem.phases = 1;
+  CHECK(schedule(problem).interval == 4);
+}

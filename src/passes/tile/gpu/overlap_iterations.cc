@@ -53,8 +53,9 @@ Status overlap_iterations(Module& module, PassContext& context) {
       if (op->is(tile::info(OpKind::For)) && has_mma(op)) loops.push_back(op);
     });
     std::vector<DimFact> facts = read_facts(kernel->attr(attr::Kernel::assume));
+    GpuSchedule schedule = gpu_schedule(kernel, *context.machine);
     for (Op* loop : loops) {
-      pipeline::LoopPipeline plan = pipeline::overlap_of(loop, gpu_schedule(kernel, *context.machine), *context.machine);
+      pipeline::LoopPipeline plan = pipeline::overlap_of(loop, schedule, *context.machine);
       if (context.pipelined) context.pipelined(kernel, plan);
       if (plan.unpipelined.empty()) expand_loop(plan, runs_at_least_once(loop, facts));
     }

@@ -69,8 +69,8 @@ class GraphBuilder {
   /// itself.
   static int64_t held(Op* op, const OpClocks& clocks) {
     constexpr int64_t issue = 16;
-    bool goes_on = is_mma(op) || !op->ins(ValueClass::ReadMemory).empty() || !op->ins(ValueClass::WrittenMemory).empty();
-    return goes_on ? std::min(issue, clocks.busy()) : clocks.busy();
+    bool accesses = !op->ins(ValueClass::ReadMemory).empty() || !op->ins(ValueClass::WrittenMemory).empty();
+    return is_mma(op) || accesses ? std::min(issue, clocks.busy()) : clocks.busy();
   }
 
   int64_t busy(size_t i) { return std::max<int64_t>(ops()[i].clocks.busy(), 1); }

@@ -84,7 +84,8 @@ class Lifetimes {
       int64_t steps = start[each.to] / interval + each.distance - start[each.from] / interval;
       held += of_moves * double(words_[each.from]) * double(steps);
       if (!pipeline_.ops[each.from].op->is(tile::info(OpKind::Mma))) continue;
-      held -= of_waits * double(words_[each.from]) * double(start[each.to] + each.distance * interval - start[each.from]);
+      int64_t apart = start[each.to] + each.distance * interval - start[each.from];
+      held -= of_waits * double(words_[each.from]) * double(apart);
     }
     return held;
   }
@@ -181,7 +182,9 @@ void choose_interval(LoopPipeline& pipeline, const ModuloProblem& problem, const
     pipeline.interval = pipeline.schedule.interval;
     pipeline.registers = lives.registers();
     int64_t last = *std::ranges::max_element(pipeline.schedule.start);
-    bool fits = pipeline.registers <= pipeline.registers_there && last / pipeline.interval < most_stages;
+    // Indices, addresses and what one op needs within itself.
+    int64_t others = pipeline.is_staged ? 24 : 0;
+    bool fits = pipeline.registers + others <= pipeline.registers_there && last / pipeline.interval < most_stages;
     if (fits || last < pipeline.interval) break;
   }
   TSR_CHECK(is_valid(problem, pipeline.schedule), "a pipeline breaks a dependence, or occupies a unit twice");
@@ -304,7 +307,9 @@ LoopPipeline overlap_of(Op* loop, const GpuSchedule& schedule, const Machine& ma
   pipeline.registers_there =
       schedule.compute_registers ? schedule.compute_registers : launch_registers(machine, schedule.threads());
   Lifetimes lives(pipeline, graph.reads, none, 32 * schedule.compute_warps);
-  find_schedule(pipeline, graph.problem, lives, channels.slots());
+  // A third stage would need a second loop for those that run too seldom, and has not been measured.
+  constexpr int64_t most_stages = 2;
+  find_schedule(pipeline, graph.problem, lives, std::min(channels.slots(), most_stages));
   return pipeline;
 }
 

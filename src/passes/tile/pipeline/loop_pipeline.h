@@ -37,8 +37,8 @@ struct LoopPipeline {
 /// The pipeline of a loop. Only innermost loops have one.
 LoopPipeline pipeline_of(Op* loop, const DotChoices& dots, const GpuSchedule& schedule, const Machine& machine);
 
-/// How iterations of a loop of MMAs can overlap in the warps that compute. Warpgroups run the loop in turns, an even part
-/// of the interval after one another, and an iteration has no more stages than its channels have slots.
+/// How iterations of a loop of MMAs can overlap in the warps that compute. Warpgroups run the loop in turns, an even
+/// part of the interval after one another, and an iteration has no more stages than its channels have slots.
 LoopPipeline overlap_of(Op* loop, const GpuSchedule& schedule, const Machine& machine);
 
 /// A table for people: interval and what bounds it, ops, buffers, registers. `kernel` is the loop's.
