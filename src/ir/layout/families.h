@@ -14,8 +14,8 @@ namespace tessera::layout {
 /// A layout for vector accesses to memory: `vector` elements (a power of two) along the fastest
 /// axis per thread, then lanes, then warps, then further registers, each along the fastest axis
 /// that still has room. `order` lists the axes, fastest first; empty means the last axis is
-/// fastest. Extents are any; threads beyond the elements replicate. `lanes` is a power of two. `warp_order` is the order
-/// in which axes are dealt out to warps, if it is another.
+/// fastest. Extents are any; threads beyond the elements replicate. `lanes` is a power of two. `warp_order` is the
+/// order in which axes are dealt out to warps, if it is another.
 std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int lanes, int warps,
                               std::span<const int> order = {}, std::span<const int> warp_order = {});
 

@@ -28,7 +28,8 @@ bool is_row_of_any(int64_t extent) { return std::ranges::count(any, extent) > 0;
 
 void ElementRegisters::add(const Op* op) {
   constexpr unsigned long_to_compute = 100;
-  if (op->is(schedule::info(schedule::OpKind::Scan)) || op->is(tile::info(tile::OpKind::Scan))) held_ = std::max<int64_t>(held_, 2);
+  bool scans = op->is(schedule::info(schedule::OpKind::Scan)) || op->is(tile::info(tile::OpKind::Scan));
+  if (scans) held_ = std::max<int64_t>(held_, 2);
   for (unsigned i = 0; i < op->result_count(); ++i) {
     Type type = op->result(i)->type();
     if (type->is(TypeKind::Tile) || type->is(TypeKind::Tensor)) {

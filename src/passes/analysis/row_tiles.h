@@ -14,11 +14,11 @@
 
 namespace tessera {
 
-/// Greatest extents of rows of which a program takes several, ascending: at most twice the one before, so that at least
-/// half of a tile is there.
+/// Greatest extents of rows of which a program takes several, ascending: near enough to each other that half of a
+/// tile is there, mostly.
 std::span<const int64_t> short_rows();
-/// The same of columns that a program combines, and of lines whose elements it computes one by one: what is not there of
-/// them costs little.
+/// The same of columns that a program combines, and of lines whose elements it computes one by one: what is not
+/// there of them costs little.
 std::span<const int64_t> short_columns();
 std::span<const int64_t> short_lines();
 /// The same of rows that a program's registers hold one at a time.
@@ -31,8 +31,8 @@ class ElementRegisters {
  public:
   void add(const Op* op);
   int64_t count() const { return widest_ * held_; }
-  /// Elements that it holds at a time: of a scan what it takes beside what it gives, of what is long to compute the steps
-  /// that it repeats for all its elements.
+  /// Elements that it holds at a time: of a scan what it takes beside what it gives, of what is long to compute
+  /// the steps that it repeats for all its elements.
   int64_t held() const { return held_; }
 
  private:

@@ -290,8 +290,8 @@ void assume_at_most(Op* kernel, Dim extent, int64_t most) {
 
 }  // namespace
 
-/// Instances for short rows, of which a program takes several, the shortest first; where the extent is known, the one for
-/// that extent takes the place of `general`.
+/// Instances for short rows, of which a program takes several, the shortest first; where the extent is known, the one
+/// for that extent takes the place of `general`.
 Result<std::vector<schedule::KernelInstance>> GraphLowering::short_row_instances(const FusionGroup& group,
                                                                                  const AnchorForm& form, size_t choice,
                                                                                  schedule::KernelInstance& general) {

@@ -73,7 +73,8 @@ class Rows {
     Value* count = graph::cast(b_, graph::dim(b_, dims_.back()), dtype());
     Value* squares = along(graph::mul(b_, x_, x_), "sum");
     Value* mean = graph::elementwise(b_, Kind::Div, {squares, graph::broadcast_to(b_, count, line_)});
-    Value* factor = graph::elementwise(b_, Kind::Rsqrt, {graph::add(b_, mean, each(op_->attr(graph::attr::Rmsnorm::eps)))});
+    Value* eps = each(op_->attr(graph::attr::Rmsnorm::eps));
+    Value* factor = graph::elementwise(b_, Kind::Rsqrt, {graph::add(b_, mean, eps)});
     Value* result = graph::mul(b_, x_, spread(factor));
     Value* scale = op_->in(graph::in::Rmsnorm::scale);
     return scale ? graph::mul(b_, result, spread(graph::cast(b_, scale, dtype()))) : result;

@@ -29,9 +29,9 @@ struct TileLimits {
   bool powers_of_two;
 };
 
-/// On a CPU about 32 KB of f32, which stays in a first-level cache. On a GPU what keeps memory busy: elements are held in
-/// registers, and there are many programs. Those whose threads need not wait for each other hold a quarter as much, since
-/// some store while others load.
+/// On a CPU about 32 KB of f32, which stays in a first-level cache. On a GPU what keeps memory busy: elements are held
+/// in registers, and there are many programs. Those whose threads need not wait for each other hold a quarter as
+/// much, since some store while others load.
 TileLimits tile_limits(const Machine* machine, const FusionGroup& group) {
   if (!machine || !machine->is_gpu()) return {8192, 64, 1, max_rows, false};
   ElementRegisters registers;

@@ -45,7 +45,8 @@ constexpr int vector_bytes = 16;
 
 class LayoutAssignment {
  public:
-  explicit LayoutAssignment(Op* kernel) : kernel_(kernel), context_(kernel->module()->context()), axes_(kernel), known_(kernel) {}
+  explicit LayoutAssignment(Op* kernel)
+      : kernel_(kernel), context_(kernel->module()->context()), axes_(kernel), known_(kernel) {}
 
   /// A value that no layout can hold, since it runs along one axis twice; null if there is none.
   Value* repeated() const { return axes_.repeated(); }
@@ -218,8 +219,8 @@ class LayoutAssignment {
     bases_.push_back({axes, *layout, extents(value->type())});
   }
 
-  /// A layout whose vectors run along that axis. What is combined stays within a warp, as far as there is something else
-  /// for warps to share.
+  /// A layout whose vectors run along that axis. What is combined stays within a warp, as far as there is something
+  /// else for warps to share.
   std::optional<Layout> blocked_along(Value* value, int fastest, int vector, const std::set<int>& combined) {
     std::vector<int32_t> shape = extents(value->type());
     std::vector<int> order;

@@ -69,7 +69,8 @@ class LayoutAgreement {
         if (auto own = accesses_.find(op); own != accesses_.end()) gives(op, op->result(), own->second);
         return;
       case OpKind::Store:
-        if (auto own = accesses_.find(op); own != accesses_.end()) want(op, op->slot_begin(in::Store::value), own->second);
+        if (auto own = accesses_.find(op); own != accesses_.end())
+          want(op, op->slot_begin(in::Store::value), own->second);
         return;
       case OpKind::Reduce: return reduced(op);
       case OpKind::Scan: return scanned(op);
