@@ -266,7 +266,8 @@ std::optional<RowAxes> row_axes(Op* kernel) {
     if (is_blocked) axes.rows = entry::read(axis, Axis::name);
     (is_blocked ? axes.count : axes.extent) = extent;
   }
-  return axes.count && axes.extent ? std::optional(axes) : std::nullopt;
+  bool has_rows = axes.count && axes.extent && !axes.extent->is_constant(1);
+  return has_rows ? std::optional(axes) : std::nullopt;
 }
 
 /// A block of as many rows as a program takes where none has more elements; null where that is one.
