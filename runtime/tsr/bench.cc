@@ -235,18 +235,8 @@ class Bench {
 
   /// Evaluates the text "[B, 3*D]".
   int shape_of(const tsr_tensor_info_t& info, std::vector<int64_t>& shape) const {
-    std::string_view text = info.shape;
-    text = text.substr(1, text.size() - 2);
-    int depth = 0;
-    size_t begin = 0;
-    for (size_t i = 0; i <= text.size() && !text.empty(); ++i) {
-      char c = i < text.size() ? text[i] : ',';
-      depth += (c == '(') - (c == ')');
-      if (c != ',' || depth != 0) continue;
-      if (int code = extent_of(info, text.substr(begin, i - begin), shape.emplace_back())) {
-        return code;
-      }
-      begin = i + 1;
+    for (const std::string& extent : extents_of(info.shape)) {
+      if (int code = extent_of(info, extent, shape.emplace_back())) return code;
     }
     return exit_ok;
   }

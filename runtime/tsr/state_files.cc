@@ -22,7 +22,8 @@ bool read_size(std::string_view text, int64_t& size) {
   return status == std::errc() && end == text.data() + text.size() && size >= 0;
 }
 
-/// "[B, 2*S]" as "B" and "2*S".
+}  // namespace
+
 std::vector<std::string> extents_of(std::string_view shape) {
   std::vector<std::string> extents;
   shape = shape.substr(1, shape.size() - 2);
@@ -37,8 +38,6 @@ std::vector<std::string> extents_of(std::string_view shape) {
   }
   return extents;
 }
-
-}  // namespace
 
 void add_names(std::string_view shape, std::set<std::string>& names) {
   auto in_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };

@@ -17,6 +17,8 @@ struct StateFile {
   std::vector<size_t> inputs;
 };
 
+/// The extents in the text of a shape: of "[B, 2*S]" these are "B" and "2*S".
+std::vector<std::string> extents_of(std::string_view shape);
 /// The names in the text of a shape.
 void add_names(std::string_view shape, std::set<std::string>& names);
 

@@ -16,18 +16,13 @@ std::string_view text_of(const SourceManager& sources, Loc loc) {
 
 /// Whether a text is a name, a call or the like, behind which '.T' belongs to all of it.
 bool is_primary(std::string_view text) {
-  int depth = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    unsigned char c = static_cast<unsigned char>(text[i]);
-    if (c == '(' || c == '[') {
-      ++depth;
-    } else if (c == ')' || c == ']') {
-      --depth;
-    } else if (depth == 0 && !std::isalnum(c) && c != '_' && c != '.' && c < 0x80) {
-      return false;
-    }
-  }
-  return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0]));
+  bool is_one = !text.empty() && std::string_view("\"'0123456789").find(text[0]) == std::string_view::npos;
+  TextBrackets().read(text, [&](size_t at, size_t depth) {
+    unsigned char c = static_cast<unsigned char>(text[at]);
+    bool is_part = depth > 0 || std::isalnum(c) || c == '_' || c == '.' || c == ')' || c == ']' || c >= 0x80;
+    return is_one = is_one && is_part;
+  });
+  return is_one;
 }
 
 /// The place with the brackets that stand directly around it, if any do.
