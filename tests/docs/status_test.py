@@ -127,7 +127,7 @@ def check_refused(page, compiler):
 def figures_of(page):
     """The rows of tables of measurements, which end with a record: line, sizes of the case, figures, day, commit."""
     for line in page.splitlines():
-        record = re.search(r"\| ([\d-]{10}), (\w{7}) \|$", line)
+        record = re.search(r"\| ([\d-]{10}), (\w{7,12}) \|$", line)
         if record:
             cells = line.split("|")[1:-2]
             yield line, re.findall(SIZE, cells[0]), re.findall(NUMBER, "|".join(cells[1:])), record[1], record[2]
@@ -159,12 +159,21 @@ def check_figures(page, name):
         yield f"{name}: {count} recorded figures"
 
 
+def check_same_figures(readme, status):
+    """Each figure of README.md is one of docs/status.md, of the same record."""
+    rows = list(figures_of(status))
+    for line, sizes, numbers, *record in figures_of(readme):
+        if not any(record == of and set(sizes) <= set(other_sizes) and set(numbers) <= set(other_numbers)
+                   for _, other_sizes, other_numbers, *of in rows):
+            yield f"README.md: no row of docs/status.md has these figures of this record: {line}"
+
+
 def main():
     compiler = Compiler(build_folder())
-    page = (ROOT / "docs/status.md").read_text()
+    page, readme = (ROOT / "docs/status.md").read_text(), (ROOT / "README.md").read_text()
     wrong = [*check_targets(page, compiler), *check_features(page, compiler), *check_instructions(page, compiler),
              *check_refused(page, compiler), *check_figures(page, "docs/status.md"),
-             *check_figures((ROOT / "README.md").read_text(), "README.md")]
+             *check_figures(readme, "README.md"), *check_same_figures(readme, page)]
     print("\n".join(wrong) or "docs/status.md and README.md say what is")
     return 1 if wrong else 0
 
