@@ -4,7 +4,7 @@
 #   2. clang-tidy over every source
 #   3. AddressSanitizer and UBSan over all tests, ThreadSanitizer over the runtime's
 #   4. libFuzzer, SECONDS (300) for each target
-#   5. hostile sources and dumps, random programs
+#   5. hostile sources and dumps, random programs and their names
 # Usage: tools/check.sh [--seconds SECONDS] [STEP...]      (STEP: 1 to 5; all of them when not given)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +36,7 @@ try_to_break() {
   tools/build.sh
   python3 tests/hostile/hostile_test.py build --count 5000 --seed "$RANDOM"
   build/bin/tessera-check --count 20000 --seed "$RANDOM"
+  build/bin/tessera-check --names --count 5000 --seed "$RANDOM"
 }
 
 for step in "${steps[@]}"; do

@@ -4,6 +4,7 @@
 //   tessera-check --count 20000 --shard 3/40 --resume log.3 --thorough
 //   tessera-check --seed 1234 --show                 the program of one seed
 //   tessera-check --names --count 5000               only the names of each: by their text, and by their evaluation
+//   tessera-check --names examples/gpt/gpt.tsr       those of files
 //   tessera-check --summary log.*                    what some logs come to
 //
 // A log has a line of JSON for each program; seeds that it has are not run again.
@@ -27,6 +28,7 @@
 #include "check/names.h"
 #include "check/random_files.h"
 #include "check/reduce.h"
+#include "support/file.h"
 #include "tools/command_line/values.h"
 #include "tools/driver/start.h"
 
@@ -54,7 +56,7 @@ struct Options {
   uint64_t seed = 1, count = 1;
   Shard shard;
   std::string resume, json, failures;
-  std::vector<std::string> summary;
+  std::vector<std::string> summary, files;
   bool thorough = false, show = false, keep = false, names = false;
   int timeout = 120, seconds = 0;
 };
@@ -127,8 +129,9 @@ class Summary {
   const std::vector<Json>& failures() const { return failed_; }
 
   Json json() const {
-    return {{"programs", programs_}, {"statuses", statuses_}, {"elements", elements_}, {"exact", exact_},
-            {"unbounded", unbounded_}, {"seconds", seconds_}, {"samples_by_way", ways_}, {"samples_skipped", skipped_}, {"refused_by_way", refused_},
+    return {{"programs", programs_},   {"statuses", statuses_},       {"elements", elements_},
+            {"exact", exact_},         {"unbounded", unbounded_},     {"seconds", seconds_},
+            {"samples_by_way", ways_}, {"samples_skipped", skipped_}, {"refused_by_way", refused_},
             {"failures", failed_}};
   }
 
@@ -295,30 +298,64 @@ void show(const RandomFiles& program) {
   for (const auto& [path, text] : program.texts) std::cout << fmt::format("# {}\n{}\n", path, text);
 }
 
-/// Names of random programs: what their text says of them, and what their evaluation found.
-int check_names(const Options& options) {
-  size_t lookups = 0, uncertain = 0, links = 0, differing = 0;
-  auto compare = [&](uint64_t seed, const RandomFiles& program) {
+/// Names of programs: what their text says of them, and what their evaluation found.
+class NameCheck {
+ public:
+  /// Of the file of a program that is compiled.
+  void compare_file(const std::string& path) {
     SourceManager sources;
-    FileId main = sources.add("main.tsr", program.texts.at("main.tsr"));
-    NameComparison found = compare_names(sources, {.file = main, .texts = &program.texts, .values = &program.values});
-    lookups += found.lookups;
-    uncertain += found.uncertain;
-    links += found.links;
-    if (found.differences.empty()) return;
-    ++differing;
-    std::cout << fmt::format("# seed {}\n# {}\n", seed, fmt::join(found.differences, "\n# "));
-    show(program);
-  };
-  for (uint64_t seed = options.seed; seed < options.seed + options.count; ++seed) {
+    std::string text, error;
+    if (!read_file(path, text, error)) {
+      ++differing_;
+      std::cout << fmt::format("# {}\n", error);
+      return;
+    }
+    add(path, compare_names(sources, {.file = sources.add(path, text), .kernels_for = "cpu:x86-64-v3"}));
+  }
+
+  void compare_seed(uint64_t seed) {
     compare(seed, {{{"main.tsr", random_scopes(seed)}}, {}});
     compare(seed, {{{"main.tsr", source_of(random_program(seed))}}, {}});
     compare(seed, random_files(seed));
   }
-  std::cout << fmt::format("{} programs, {} names looked up, {} of them decided by the evaluation alone, {} links "
-                           "followed; {} programs differ\n",
-                           3 * options.count, lookups, uncertain, links, differing);
-  return differing ? 1 : 0;
+
+  int finish() const {
+    std::cout << fmt::format("{} programs, {} names looked up, {} of them decided by the evaluation alone, {} links "
+                             "followed; {} programs differ\n",
+                             programs_, lookups_, uncertain_, links_, differing_);
+    return differing_ || !lookups_ ? 1 : 0;
+  }
+
+ private:
+  void compare(uint64_t seed, const RandomFiles& program) {
+    SourceManager sources;
+    FileId main = sources.add("main.tsr", program.texts.at("main.tsr"));
+    auto found = compare_names(sources, {.file = main, .texts = &program.texts, .values = &program.values});
+    if (!add(fmt::format("seed {}", seed), found)) show(program);
+  }
+
+  /// Reports differences; true if there are none.
+  bool add(std::string_view of, const NameComparison& found) {
+    ++programs_;
+    lookups_ += found.lookups;
+    uncertain_ += found.uncertain;
+    links_ += found.links;
+    if (found.differences.empty()) return true;
+    ++differing_;
+    std::cout << fmt::format("# {}\n# {}\n", of, fmt::join(found.differences, "\n# "));
+    return false;
+  }
+
+  size_t programs_ = 0, lookups_ = 0, uncertain_ = 0, links_ = 0, differing_ = 0;
+};
+
+int check_names(const Options& options) {
+  NameCheck check;
+  for (const std::string& path : options.files) check.compare_file(path);
+  for (uint64_t i = 0; options.files.empty() && i < options.count; ++i) {
+    if (i % options.shard.of + 1 == options.shard.index) check.compare_seed(options.seed + i);
+  }
+  return check.finish();
 }
 
 }  // namespace
@@ -346,6 +383,8 @@ int main(int argc, char** argv) {
   app.add_flag("--thorough", options.thorough, "each program on every CPU and GPU");
   app.add_flag("--show", options.show, "only show the program");
   app.add_flag("--names", options.names, "compare what names are by their text with what their evaluation finds");
+  CLI::Option* files = app.add_option("files", options.files, "with --names: files of programs, not random ones");
+  tessera::command_line::take_existing(*files->type_name("FILE"), "file");
   app.add_flag("--as-is", options.keep, "do not make failures smaller");
   app.footer(
       "A program's seed is all that it depends on. Each is interpreted and compiled with several options and for all\n"
@@ -356,6 +395,7 @@ int main(int argc, char** argv) {
       "  tessera-check --count 20000 --shard 3/40 --resume log.3 --thorough\n"
       "  tessera-check --seed 1234 --show           the program of one seed\n"
       "  tessera-check --names --count 5000         only the names of each: by their text, and by their evaluation\n"
+      "  tessera-check --names stdlib/nn.tsr        those of files\n"
       "  tessera-check --summary log.*              what some logs come to\n"
       "\n"
       "Exit status:\n"
@@ -370,6 +410,10 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (options.names) return check_names(options);
+  if (!options.files.empty()) {
+    std::cerr << "tessera-check: files are checked with --names\n";
+    return 2;
+  }
   if (options.show) {
     std::cout << text_of(random_program(options.seed));
     return 0;
