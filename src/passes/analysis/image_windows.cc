@@ -138,8 +138,8 @@ std::optional<WindowedView> view_of(Value* value) {
   return view ? view : own(value);
 }
 
-/// The axes of an image among the sources, of a view that is [batch…, windows…, taps…, channels]: the first of them,
-/// and the one after the last. `lead` of its axes count rows. Nothing where its axes lie otherwise.
+/// The axes of an image among the sources, of a view that is [batch…, windows…, taps…, channels]: the first of
+/// them, and the one after the last. `lead` of its axes count rows. Nothing where its axes lie otherwise.
 std::optional<std::pair<size_t, size_t>> image_axes(const WindowedView& view, size_t lead) {
   size_t last = view.sources.size() - 1, first = last;
   for (size_t i = last; i-- > 0;) {

@@ -123,8 +123,8 @@ TEST_CASE("random loops have the least interval that any schedule has, nearly al
 }
 
 TEST_CASE("phases share a unit without meeting, and have units of their own") {
-  // Two phases need 2 * (3 + 1) clocks of the shared unit; of their own one each phase needs 2 + 2.
-  ModuloProblem problem{{UnitUse::Alone, UnitUse::Own}, {{{0, 3}, {1, 2}}, {{0, 1}, {1, 2}}}, {{0, 1, 4, 0}}, 2};
+  // Two phases need 2 * (3 + 1) clocks of the shared unit; of their own one each phase needs 2 + 1.
+  ModuloProblem problem{{UnitUse::Alone, UnitUse::Own}, {{{0, 3}, {1, 2}}, {{0, 1}, {1, 1}}}, {{0, 1, 4, 0}}, 2};
   CHECK(resource_bound(problem).first == 8);
   ModuloSchedule made = schedule(problem);
   CHECK(made.interval == 8);

@@ -71,8 +71,8 @@ dims = ["N"], grid = [<ceildiv(N, 128)>], outputs = 1, params = [!tensor<N x N, 
     %b_at: i32 = target.constant {value = 16384}
     %tb: ptr<shared> = target.offset %ta, %b_at
     %k: i32 = target.mul %i, %first
-    nv.tma_load %ma, [%k, %zero], %ta, %f, []
-    nv.tma_load %mb, [%zero, %k], %tb, %f, [%three]
+    nv.tma_load %ma, [%k, %zero], %ta, %f, [], []
+    nv.tma_load %mb, [%zero, %k], %tb, %f, [%three], []
     %next: i32 = target.add %i, %one
     %more: bool = target.lt %next, %steps
     target.cond_branch %more, ^fill(%next), ^done

@@ -1,9 +1,9 @@
 // Run-time loops and branches: a `for` over a range of symbolic length, a `while` or `if` on a
 // tensor, an `if` on sizes that calls have. A name that had a value before and is assigned in such
 // a block is loop-carried: it keeps its shape and dtype. It is carried in the dtype it is computed
-// in, so that a loop gives the same bits as its unrolled iterations. The contents of an object, such as a cache, are rounded whenever
-// the object is updated, and carried in the dtype they are stored in. Names that are new in a block
-// end with it.
+// in, so that a loop gives the same bits as its unrolled iterations. The contents of an object, such
+// as a cache, are rounded whenever the object is updated, and carried in the dtype they are stored
+// in. Names that are new in a block end with it.
 
 #include <set>
 

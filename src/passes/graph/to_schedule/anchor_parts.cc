@@ -26,8 +26,9 @@ namespace {
 
 /// Elements of the shared axis that a part has at least.
 constexpr int64_t least_length = 256;
-/// Bytes that a program could read in the time of another launch: about 3000 clocks, 64 in each.
-constexpr int64_t launch_bytes = 192 * 1024;
+/// Bytes that a program could read in the time of another launch, whose kernel waits for all parts and for its own
+/// loads: about 8000 clocks, 64 in each.
+constexpr int64_t launch_bytes = 512 * 1024;
 
 int64_t tile_bytes(Type type) {
   int64_t bytes = byte_size(type->dtype);
@@ -46,6 +47,55 @@ int64_t bytes_of_iteration(Op* kernel) {
 }
 
 }  // namespace
+
+/// The programs of a kernel, in the caller's sizes, and what each reads.
+struct Reading {
+  Dim tiles;           ///< of its grid
+  Dim step, rows;      ///< elements of a tile along the shared axis, and along rows
+  int64_t bytes;       ///< that an iteration loads
+};
+
+namespace {
+
+/// What programs read one after another along an axis of that length.
+Dim bytes_read(DimTable& table, const Reading& reading, Dim length) {
+  return table.mul(table.ceildiv(length, reading.step), table.constant(reading.bytes));
+}
+
+Reading reading_of(DimTable& table, const schedule::KernelInstance& instance, std::string_view shared,
+                   const std::map<std::string, Dim, std::less<>>& also) {
+  using entry::Axis;
+  Dim one = table.constant(1);
+  Reading reading{one, one, one, bytes_of_iteration(instance.kernel)};
+  std::map<std::string, Dim, std::less<>> caller(instance.dims.begin(), instance.dims.end());
+  for (Attr axis : instance.kernel->attr(schedule::attr::Kernel::axes)) {
+    Dim extent = table.substitute(table.substitute(entry::read(axis, Axis::extent), caller), also);
+    Dim block = entry::read(axis, Axis::block);
+    if (entry::read(axis, Axis::name) == shared) reading.step = block;
+    if (entry::read(axis, Axis::name) == "m") reading.rows = block;
+    if (entry::read(axis, Axis::grid)) reading.tiles = table.mul(reading.tiles, table.ceildiv(extent, block));
+  }
+  return reading;
+}
+
+}  // namespace
+
+/// The anchor's own kernel with the smallest tiles.
+Result<Reading> GraphLowering::finest_reading(const FusionGroup& group, const PartsForm& form) {
+  std::optional<Reading> finest;
+  for (size_t choice = 0, choices = 1; choice < choices; ++choice) {
+    Result<schedule::KernelInstance> own = instantiate(group, reads_.form(group.anchor), choice, halvings(group));
+    if (!own) return failure;
+    choices = own->choices;
+    Reading reading = reading_of(table_, *own, form.axis, {});
+    own->kernel->erase();
+    // Of every element along the shared axis a smaller tile reads less.
+    auto read = [](const Reading& each) { return double(each.bytes) / double(each.step->constant().value_or(1)); };
+    bool has_loop = reading.bytes > 0;
+    if (has_loop && (!finest || read(reading) < read(*finest))) finest = reading;
+  }
+  return finest.value_or(Reading{table_.constant(1), table_.constant(1), table_.constant(1), 0});
+}
 
 /// How an anchor's parts are made, and when.
 struct GraphLowering::Parts {
@@ -76,35 +126,28 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   Result<schedule::KernelInstance> instance = context_.kernels->instantiate(module_, request);
   if (!instance) return failure;
   Parts parts{*form};
-  // Programs of one part, and the extents of their tiles along the shared axis and along rows.
-  Dim tiles = table_.constant(1), one = table_.constant(1), step = one, rows = one;
-  std::map<std::string, Dim, std::less<>> caller(instance->dims.begin(), instance->dims.end());
-  std::map<std::string, Dim, std::less<>> single{{std::string(form->count->symbol()), one}};
-  for (Attr axis : instance->kernel->attr(schedule::attr::Kernel::axes)) {
-    using entry::Axis;
-    Dim extent = table_.substitute(table_.substitute(entry::read(axis, Axis::extent), caller), single);
-    Dim block = entry::read(axis, Axis::block);
-    if (entry::read(axis, Axis::name) == form->axis) step = block;
-    if (entry::read(axis, Axis::name) == "m") rows = block;
-    if (entry::read(axis, Axis::grid)) tiles = table_.mul(tiles, table_.ceildiv(extent, block));
-  }
-  int64_t bytes = bytes_of_iteration(instance->kernel);
+  Dim one = table_.constant(1);
+  Reading reading = reading_of(table_, *instance, form->axis, {{std::string(form->count->symbol()), one}});
   instance->kernel->erase();
+  Result<Reading> own = finest_reading(group, *form);
+  if (!own) return failure;
   Dim slots = table_.constant(context_.machine->gpu.peaks.multiprocessors);
   Dim length = form->length, least = table_.constant(least_length);
-  Dim free = table_.floordiv(slots, table_.max(tiles, one));
+  Dim free = table_.floordiv(slots, table_.max(reading.tiles, one));
   parts.count = table_.max(table_.min(table_.floordiv(length, least), free), one);
   // What a program reads less has to be worth another launch and what parts are written and read for.
-  Dim left = table_.sub(length, table_.ceildiv(length, parts.count));
-  Dim elements = table_.substitute(count_elements(table_, form->parts.results[0]), single);
+  Dim whole = table_.mul(table_.ceildiv(own->tiles, slots), bytes_read(table_, *own, length));
+  Dim part = bytes_read(table_, reading, table_.ceildiv(length, parts.count));
+  Dim elements = table_.substitute(count_elements(table_, form->parts.results[0]),
+                                   {{std::string(form->count->symbol()), one}});
   Dim moved = table_.mul(table_.mul(parts.count, elements), table_.constant(8));
   Dim cost = table_.add(table_.constant(launch_bytes), table_.floordiv(moved, slots));
   std::vector<DimFact> worth = {{Relation::GreaterEqual, parts.count, table_.constant(2)},
-                                {Relation::Greater, table_.mul(left, table_.constant(bytes)), table_.mul(step, cost)}};
+                                {Relation::Greater, whole, table_.add(part, cost)}};
   std::vector<DimFact> known = graph::facts_around(anchor);
   parts.when = worth;
   if (form->rows) {
-    std::vector<DimFact> few = {{Relation::LessEqual, form->rows, rows}, {Relation::GreaterEqual, length, least}};
+    std::vector<DimFact> few = {{Relation::LessEqual, form->rows, reading.rows}, {Relation::GreaterEqual, length, least}};
     parts.when = {any_of(table_, few, worth)};
   }
   parts.always = true;

@@ -33,6 +33,9 @@ struct GeneratedKernel {
   bool across = false;  ///< KernelSpace::across
 };
 
+struct PartsForm;
+struct Reading;
+
 /// What the lowering of all blocks of a function adds to.
 struct LoweredFunction {
   LoweredFunction(Module& module, Op* function)
@@ -105,6 +108,7 @@ class GraphLowering {
   Status lower_anchor(const FusionGroup& group);
   bool reads_fit(Op* anchor, const AnchorForm& form) const;
   Result<std::optional<Parts>> plan_parts(const FusionGroup& group);
+  Result<Reading> finest_reading(const FusionGroup& group, const PartsForm& form);
   Status lower_parts(const FusionGroup& group, const Parts& parts);
   Result<Op*> launch_parts(const FusionGroup& group, const Parts& parts);
 
