@@ -147,7 +147,8 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   std::vector<DimFact> known = graph::facts_around(anchor);
   parts.when = worth;
   if (form->rows) {
-    std::vector<DimFact> few = {{Relation::LessEqual, form->rows, reading.rows}, {Relation::GreaterEqual, length, least}};
+    std::vector<DimFact> few = {{Relation::LessEqual, form->rows, reading.rows},
+                                {Relation::GreaterEqual, length, least}};
     parts.when = {any_of(table_, few, worth)};
   }
   parts.always = true;
