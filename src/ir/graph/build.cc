@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/graph/attention.h"
+#include "ir/graph/op_facts.h"
 #include "support/check.h"
 
 namespace tessera::graph {
@@ -49,6 +49,24 @@ std::vector<Dim> reduced_dims(Context& context, Type a, std::span<const int64_t>
   return dims;
 }
 
+namespace {
+
+/// An op the types of whose results its row infers. The rule reads the op, which has any type until then.
+Op* inferred_op(Builder& builder, OpKind kind, std::vector<std::vector<Value*>> operands,
+                std::vector<OpAttr> attributes = {}, size_t results = 1) {
+  std::vector<Type> types(results, builder.context().tensor({}, DType::F32));
+  Op* op = builder.op(info(kind), std::move(operands), std::move(types), std::move(attributes));
+  for (unsigned i = 0; i < op->result_count(); ++i) op->result(i)->set_type(facts(op).infer(op, i));
+  return op;
+}
+
+Value* inferred(Builder& builder, OpKind kind, std::vector<std::vector<Value*>> operands,
+                std::vector<OpAttr> attributes = {}) {
+  return inferred_op(builder, kind, std::move(operands), std::move(attributes))->result();
+}
+
+}  // namespace
+
 Value* elementwise(Builder& builder, ElementwiseKind kind, std::initializer_list<Value*> operands) {
   const ElementwiseInfo& row = elementwise_info(kind);
   TSR_CHECK(row.cls != ElementwiseClass::Convert, "a cast is built by cast or cast_to");
@@ -90,9 +108,7 @@ Value* iota(Builder& builder, int64_t axis, std::vector<Dim> dims, DType dtype) 
 }
 
 Value* dim(Builder& builder, Dim value) {
-  Context& context = builder.context();
-  return builder.value(info(OpKind::Dim), {}, context.tensor({}, DType::I64),
-                       {attr::Dim::value(context, value)});
+  return inferred(builder, OpKind::Dim, {}, {attr::Dim::value(builder.context(), value)});
 }
 
 namespace {
@@ -116,10 +132,7 @@ Value* reshape(Builder& builder, Value* a, std::vector<Dim> dims) {
 
 Value* transpose(Builder& builder, Value* a, const std::vector<int64_t>& perm) {
   TSR_CHECK(perm.size() == a->type()->rank(), "a transpose names every axis");
-  std::vector<Dim> dims;
-  for (int64_t axis : perm) dims.push_back(a->type()->dims[size_t(axis)]);
-  return builder.value(info(OpKind::Transpose), {{a}}, with_dims(builder, a, std::move(dims)),
-                       {attr::Transpose::perm(builder.context(), perm)});
+  return inferred(builder, OpKind::Transpose, {{a}}, {attr::Transpose::perm(builder.context(), perm)});
 }
 
 Value* slice(Builder& builder, Value* a, const std::vector<Dim>& starts,
@@ -143,66 +156,43 @@ Value* windows(Builder& builder, Value* a, int64_t axis, Dim count, Dim size, in
 
 Value* concat(Builder& builder, std::vector<Value*> parts, int64_t axis) {
   TSR_CHECK(!parts.empty(), "a concatenation has a part");
-  Context& context = builder.context();
-  std::vector<Dim> dims = parts[0]->type()->dims;
-  Dim& along = dims[size_t(axis)];
-  for (size_t i = 1; i < parts.size(); ++i) {
-    along = context.dims().add(along, parts[i]->type()->dims[size_t(axis)]);
-  }
-  Type type = with_dims(builder, parts[0], std::move(dims));
-  return builder.value(info(OpKind::Concat), {std::move(parts)}, type,
-                       {attr::Concat::axis(context, axis)});
+  return inferred(builder, OpKind::Concat, {std::move(parts)}, {attr::Concat::axis(builder.context(), axis)});
 }
 
 Value* update_slice(Builder& builder, Value* buffer, Value* update, Value* start, int64_t axis, bool wrap) {
   Context& context = builder.context();
-  return builder.value(
-      info(OpKind::UpdateSlice), {{buffer}, {update}, {start}},
-      with_dims(builder, buffer, buffer->type()->dims),
-      {attr::UpdateSlice::axis(context, axis), attr::UpdateSlice::wrap(context, wrap)});
+  return inferred(builder, OpKind::UpdateSlice, {{buffer}, {update}, {start}},
+                  {attr::UpdateSlice::axis(context, axis), attr::UpdateSlice::wrap(context, wrap)});
 }
 
 Value* reduce(Builder& builder, Value* a, std::string_view kind, const std::vector<int64_t>& axes,
               bool keep) {
   Context& context = builder.context();
-  Type type = with_dims(builder, a, reduced_dims(context, a->type(), axes, keep));
-  return builder.value(info(OpKind::Reduce), {{a}}, type,
-                       {attr::Reduce::kind(context, kind),
-                        attr::Reduce::axes(context, axes),
-                        attr::Reduce::keep(context, keep)});
+  return inferred(
+      builder, OpKind::Reduce, {{a}},
+      {attr::Reduce::kind(context, kind), attr::Reduce::axes(context, axes), attr::Reduce::keep(context, keep)});
 }
 
 Value* gemm(Builder& builder, Value* a, Value* b, DType accum, bool transpose_a, bool transpose_b) {
   Context& context = builder.context();
-  auto dims = gemm_dims(a->type(), b->type(), transpose_a, transpose_b);
-  TSR_CHECK(dims.has_value(), "the operands of a matmul do not fit");
-  return builder.value(info(OpKind::Gemm), {{a}, {b}}, context.tensor(std::move(*dims), accum),
-                       {attr::Gemm::accum(context, accum),
-                        attr::Gemm::transpose_a(context, transpose_a),
-                        attr::Gemm::transpose_b(context, transpose_b)});
+  return inferred(builder, OpKind::Gemm, {{a}, {b}},
+                  {attr::Gemm::accum(context, accum), attr::Gemm::transpose_a(context, transpose_a),
+                   attr::Gemm::transpose_b(context, transpose_b)});
 }
 
 Value* softmax(Builder& builder, Value* a) {
-  return builder.value(info(OpKind::Softmax), {{a}}, with_dims(builder, a, a->type()->dims));
+  return inferred(builder, OpKind::Softmax, {{a}});
 }
 
 Value* rmsnorm(Builder& builder, Value* x, Value* scale, double eps) {
   std::vector<Value*> scales;
   if (scale) scales.push_back(scale);
-  return builder.value(info(OpKind::Rmsnorm), {{x}, std::move(scales)},
-                       with_dims(builder, x, x->type()->dims),
-                       {attr::Rmsnorm::eps(builder.context(), eps)});
+  return inferred(builder, OpKind::Rmsnorm, {{x}, std::move(scales)}, {attr::Rmsnorm::eps(builder.context(), eps)});
 }
 
 std::vector<Value*> flash_attention(Builder& builder, Value* q, Value* k, Value* v,
                                     const Attention& options) {
   Context& context = builder.context();
-  DType dtype = attention_dtype(q->type()->dtype);
-  std::vector<Dim> dims(q->type()->dims.begin(), q->type()->dims.end() - 1);
-  std::vector<Type> types;
-  if (options.sums) types.push_back(context.tensor(dims, dtype));
-  dims.push_back(v->type()->dims.back());
-  types.insert(types.begin(), context.tensor(std::move(dims), dtype));
   auto slot = [](Value* value) { return value ? std::vector<Value*>{value} : std::vector<Value*>{}; };
   std::vector<OpAttr> attributes{attr::FlashAttention::causal(context, options.causal),
                                  attr::FlashAttention::rolling(context, options.rolling)};
@@ -212,25 +202,21 @@ std::vector<Value*> flash_attention(Builder& builder, Value* q, Value* k, Value*
     attributes.push_back(attr::FlashAttention::dropout(context, options.dropout));
     attributes.push_back(attr::FlashAttention::stream(context, options.stream));
   }
-  Op* op = builder.op(info(OpKind::FlashAttention),
-                      {{q}, {k}, {v}, slot(options.bias), slot(options.length),
-                       slot(options.dropout != 0 ? options.seed : nullptr)},
-                      std::move(types), std::move(attributes));
+  Op* op = inferred_op(builder, OpKind::FlashAttention,
+                       {{q}, {k}, {v}, slot(options.bias), slot(options.length),
+                        slot(options.dropout != 0 ? options.seed : nullptr)},
+                       std::move(attributes), options.sums ? 2 : 1);
   std::vector<Value*> results;
   for (unsigned i = 0; i < op->result_count(); ++i) results.push_back(op->result(i));
   return results;
 }
 
 Value* embedding(Builder& builder, Value* ids, Value* table) {
-  std::vector<Dim> dims = ids->type()->dims;
-  dims.push_back(table->type()->dims.at(1));
-  return builder.value(info(OpKind::Embedding), {{ids}, {table}},
-                       with_dims(builder, table, std::move(dims)));
+  return inferred(builder, OpKind::Embedding, {{ids}, {table}});
 }
 
 Value* cross_entropy(Builder& builder, Value* logits, Value* targets) {
-  return builder.value(info(OpKind::CrossEntropy), {{logits}, {targets}},
-                       with_dims(builder, logits, targets->type()->dims));
+  return inferred(builder, OpKind::CrossEntropy, {{logits}, {targets}});
 }
 
 namespace {

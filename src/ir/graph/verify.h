@@ -49,5 +49,8 @@ void verify_yield(Op* op, OpVerifier& verifier);
 
 /// Reports a result whose dtype is not the operand's; true if it is.
 bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand);
+/// Reports a result of another type than the op's row infers; true if it has that. Operands and attributes must have
+/// been checked.
+bool expect_inferred(Op* op, OpVerifier& verifier);
 
 }  // namespace tessera::graph

@@ -2,6 +2,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/attention.h"
+#include "ir/graph/op_facts.h"
 #include "ir/graph/verify.h"
 #include "ir/numbers/machine.h"
 
@@ -100,17 +101,12 @@ void verify_flash_attention(Op* op, OpVerifier& verifier) {
   expect_scalar(op->in(in::FlashAttention::length), DType::I64, "the length", verifier);
   expect_scalar(op->in(in::FlashAttention::seed), DType::U64, "the seed", verifier);
   check_numbers(op, verifier);
-  Type q = op->in(in::FlashAttention::q)->type();
   if (op->result_count() < 1 || op->result_count() > 2)
     return verifier.error("it gives one or two results");
-  std::vector<Dim> dims(q->dims.begin(), q->dims.end() - 1);
   for (unsigned i = op->result_count(); i-- > 0;) {
-    Type type = op->result(i)->type();
-    std::vector<Dim> wanted = dims;
-    if (i == 0) wanted.push_back(op->in(in::FlashAttention::v)->type()->dims[3]);
-    if (type->dims != wanted || type->dtype != attention_dtype(q->dtype)) {
-      verifier.error("result {} is {}, not {} of {}", i, type->text,
-                     to_string(attention_dtype(q->dtype)), to_text(wanted));
+    Type type = op->result(i)->type(), wanted = facts(op).infer(op, i);
+    if (type->dims != wanted->dims || type->dtype != wanted->dtype) {
+      verifier.error("result {} is {}, not {} of {}", i, type->text, to_string(wanted->dtype), to_text(wanted->dims));
     }
   }
 }

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "ir/core/dim_facts.h"
-#include "ir/graph/build.h"
+#include "ir/graph/op_facts.h"
 #include "ir/graph/verify.h"
 
 namespace tessera::graph {
@@ -12,6 +12,11 @@ bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand) {
   if (dtype == wanted) return true;
   verifier.error("the result has dtype {}, not {}", to_string(dtype), to_string(wanted));
   return false;
+}
+
+bool expect_inferred(Op* op, OpVerifier& verifier) {
+  Type wanted = facts(op).infer(op, 0);
+  return expect_result(op, verifier, wanted->dims, wanted->dtype);
 }
 
 namespace {
@@ -78,7 +83,7 @@ void verify_iota(Op* op, OpVerifier& verifier) {
 }
 
 void verify_dim(Op* op, OpVerifier& verifier) {
-  expect_result(op, verifier, {}, DType::I64);
+  expect_inferred(op, verifier);
 }
 
 void verify_broadcast(Op* op, OpVerifier& verifier) {
@@ -118,9 +123,7 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
   bool each_once = sorted.size() == a->type()->rank();
   for (size_t i = 0; each_once && i < sorted.size(); ++i) each_once = sorted[i] == int64_t(i);
   if (!each_once) return verifier.error("'perm' must name each axis of {} once", a->type()->text);
-  std::vector<Dim> dims;
-  for (int64_t axis : perm) dims.push_back(a->type()->dims[size_t(axis)]);
-  expect_result(op, verifier, dims, a->type()->dtype);
+  expect_inferred(op, verifier);
 }
 
 namespace {
@@ -193,24 +196,21 @@ void verify_windows(Op* op, OpVerifier& verifier) {
 
 void verify_concat(Op* op, OpVerifier& verifier) {
   if (op->operand_count() == 0) return verifier.error("it needs a part");
-  DimTable& table = op->module()->context().dims();
   Type first = op->operand(0)->type();
   int64_t axis = op->attr(attr::Concat::axis);
   if (axis < 0 || axis >= int64_t(first->rank())) {
     return verifier.error("axis {} is outside 0 to {}", axis, int64_t(first->rank()) - 1);
   }
-  std::vector<Dim> dims = first->dims;
   for (unsigned i = 1; i < op->operand_count(); ++i) {
     Type part = op->operand(i)->type();
     std::vector<Dim> others = part->dims;
-    if (others.size() == dims.size()) others[size_t(axis)] = first->dims[size_t(axis)];
+    if (others.size() == first->rank()) others[size_t(axis)] = first->dims[size_t(axis)];
     if (others != first->dims || part->dtype != first->dtype) {
       return verifier.error("part {} is {}, which does not continue {} along axis {}", i,
                             part->text, first->text, axis);
     }
-    dims[size_t(axis)] = table.add(dims[size_t(axis)], part->dims[size_t(axis)]);
   }
-  expect_result(op, verifier, dims, first->dtype);
+  expect_inferred(op, verifier);
 }
 
 }  // namespace tessera::graph

@@ -1,5 +1,6 @@
 #include "ir/tile/ops.h"
 
+#include "ir/tile/op_facts.h"
 #include "ir/tile/verify.h"
 
 namespace tessera::tile {
@@ -7,7 +8,14 @@ namespace tessera::tile {
 #define OPS_FILE "ir/tile/ops.def"
 #define OPS_LEVEL Level::Tile
 #define OP_PREFIX "tile."
+#define HAS_ROW_FACTS
 #include "ir/core/op_table.inc"
+
+const RowFacts& facts(const OpInfo& row) {
+  static const RowFacts elementwise{.cost = Cost::Elementwise};
+  bool is_elementwise = row.elementwise != ElementwiseKind::None;
+  return is_elementwise ? elementwise : op_rows()[row.kind].facts;
+}
 
 const OpInfo* info(ElementwiseKind kind) {
   // The shared rows come first in the table, in the order of ElementwiseKind, which starts with

@@ -82,40 +82,8 @@ std::optional<std::vector<int>> relabelling(DimTable& table, Op* view) {
 }  // namespace
 
 GraphRole graph_role(Op* op) {
-  if (op->info().elementwise != ElementwiseKind::None) return GraphRole::Compute;
-  switch (graph::kind_of(op)) {
-    case OpKind::Broadcast:
-    case OpKind::Reshape:
-    case OpKind::Transpose:
-    case OpKind::Slice:
-    case OpKind::Windows:
-      return GraphRole::View;
-    case OpKind::Full:
-    case OpKind::Dim:
-    case OpKind::Iota:
-      return GraphRole::Source;
-    case OpKind::Constant:
-      return is_one_number(op) ? GraphRole::Source : GraphRole::Constant;
-    case OpKind::Reduce:
-    case OpKind::Concat:
-    case OpKind::UpdateSlice:
-      return GraphRole::Compute;
-    case OpKind::Check:
-    case OpKind::For:
-    case OpKind::While:
-    case OpKind::Cond:
-      return GraphRole::Host;
-    case OpKind::Gemm:
-    case OpKind::Softmax:
-    case OpKind::Rmsnorm:
-    case OpKind::Embedding:
-    case OpKind::CrossEntropy:
-    case OpKind::FlashAttention:
-    case OpKind::KernelCall:
-      return GraphRole::Anchor;
-    default:
-      return GraphRole::Unknown;
-  }
+  GraphRole role = graph::facts(op).role;
+  return role == GraphRole::Constant && is_one_number(op) ? GraphRole::Source : role;
 }
 
 namespace {

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "ir/graph/op_facts.h"
 #include "ir/numbers/machine.h"
 #include "passes/analysis/access.h"
 #include "passes/analysis/anchor_form.h"
@@ -35,16 +36,8 @@ struct ReadSite {
   unsigned position;
 };
 
-/// What an op is to the lowering.
-enum class GraphRole : uint8_t {
-  View,      ///< read through
-  Source,    ///< made where it is read: full, dim, iota, a constant of one element
-  Constant,  ///< a buffer in the plan
-  Compute,   ///< elementwise, reduce, concat: in a generated kernel or an epilogue
-  Anchor,    ///< a kernel of the library
-  Host,      ///< a step of the host program: a check, a loop, a branch
-  Unknown,
-};
+/// What an op is to the lowering: its row's role, and a constant of one element is a source.
+using GraphRole = graph::Role;
 GraphRole graph_role(Op* op);
 /// True for a cast that loses nothing and costs nothing beside a load.
 bool is_widening_cast(Op* op);

@@ -12,8 +12,6 @@
 
 namespace tessera {
 
-/// Whether a gir.slice stays within its operand for all sizes for which the facts hold.
-bool stays_inside(Op* slice, std::span<const DimFact> facts = {});
 /// Whether a pure op without regions means something for all sizes for which the facts hold.
 bool is_total(Op* op, std::span<const DimFact> facts);
 

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "ir/graph/build.h"
-#include "passes/analysis/speculation.h"
+#include "ir/graph/op_facts.h"
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {
@@ -117,7 +117,7 @@ bool slice_of_slice(Op* op, Rewriter& rewriter) {
   if (!inner) return false;
   Context& context = rewriter.context();
   DimTable& table = context.dims();
-  if (!stays_inside(op)) return false;
+  if (!graph::slice_stays_inside(op, {})) return false;
   std::vector<Dim> starts = op->attr(graph::attr::Slice::starts),
                    inner_starts = inner->attr(graph::attr::Slice::starts);
   Axes steps = op->attr(graph::attr::Slice::steps),

@@ -20,12 +20,12 @@
 #include <utility>
 
 #include "ir/tile/build.h"
+#include "ir/tile/op_facts.h"
 #include "passes/tile/common/tile_axes.h"
 #include "support/check.h"
 
 namespace tessera {
 
-using tile::kind_of;
 using tile::OpKind;
 namespace in = tile::in;
 
@@ -153,21 +153,23 @@ class Detours {
   static constexpr int most_expensive = 3;
 
   /// A dot reads its factors often, and ops that exchange or repeat axes read across them: memory
-  /// serves both well. Costs decide who reads a copy, not what it is: ops that are not named are right, if late.
+  /// serves both well. Costs decide who reads a copy, not what it is.
   static int cost_of(Op* op, unsigned operand) {
-    switch (kind_of(op)) {
-      case OpKind::Dot:
-        return operand == op->slot_begin(in::Dot::c) ? most_expensive : 0;
-      case OpKind::Transpose:
-      case OpKind::Reshape:
-      case OpKind::Broadcast:
-        return 1;
-      case OpKind::Reduce:
-      case OpKind::Scan:
-        return 2;
-      default:
-        return most_expensive;
+    switch (tile::facts(op).cost) {
+      case tile::Cost::Dot: return operand == op->slot_begin(in::Dot::c) ? most_expensive : 0;
+      case tile::Cost::Free:
+      case tile::Cost::Shared: return 1;
+      case tile::Cost::Combining: return 2;
+      case tile::Cost::Unstated:
+      case tile::Cost::Elementwise:
+      case tile::Cost::Elements:
+      case tile::Cost::Load:
+      case tile::Cost::Store:
+      case tile::Cost::Copy:
+      case tile::Cost::Rows:
+      case tile::Cost::Scattered: return most_expensive;
     }
+    TSR_UNREACHABLE("a cost of no kind");
   }
 
   /// Nobody writes the memory: of a GPU's memory that is sure of the kernel's parameters.
@@ -176,22 +178,15 @@ class Detours {
     return !written_.contains(root) && (has_memory_ || !root->def());
   }
 
-  /// Of others a copy passes through memory, or there is none.
+  /// What gives the same when it is computed again is so where that is cheap, or where there is no memory. Of others a
+  /// copy passes through memory, or there is none.
   bool is_made_again(Value* value) const {
     Op* def = value->def();
-    if (!def) return false;
-    switch (kind_of(def)) {
-      case OpKind::Full:
-      case OpKind::Iota:
-      case OpKind::Splat:
-        return true;
-      case OpKind::Load:
-        return stays(def->in(in::Load::memory));
-      case OpKind::Gather:
-        return !has_memory_ && stays(def->in(in::Gather::table));
-      default:
-        return !has_memory_ && def->result_count() == 1 && def->region_count() == 0 && def->is_pure();
-    }
+    if (!def || def->result_count() != 1 || def->region_count() > 0) return false;
+    if (has_memory_ && !tile::facts(def).is_cheap) return false;
+    if (def->is_pure()) return true;
+    return def->info().effects == Reads &&
+           std::ranges::all_of(def->ins(ValueClass::ReadMemory), [&](Value* memory) { return stays(memory); });
   }
 
   bool fits(const AxisUse& use, Value* value) {

@@ -3,11 +3,12 @@
 #include <algorithm>
 
 #include "ir/core/common_attributes.h"
-#include "ir/tile/ops.h"
+#include "ir/tile/op_facts.h"
+#include "support/check.h"
 
 namespace tessera::pipeline {
 
-using tile::kind_of;
+using tile::Cost;
 using tile::OpKind;
 namespace attr = tile::attr;
 namespace in = tile::in;
@@ -127,26 +128,7 @@ int64_t tile_bytes(Type type) {
 }
 
 bool takes_time(Op* op) {
-  if (op->is_terminator()) return false;
-  switch (kind_of(op)) {
-    case OpKind::Broadcast:
-    case OpKind::Reshape:
-    case OpKind::Full:
-    case OpKind::Splat:
-    case OpKind::Iota:
-    case OpKind::Within:
-    case OpKind::View:
-    case OpKind::Constant:
-    case OpKind::Dim:
-    case OpKind::Slot:
-    case OpKind::MmaWait:
-    case OpKind::ChannelAcquire:
-    case OpKind::ChannelWait:
-    case OpKind::ChannelRelease:
-      return false;
-    default:
-      break;
-  }
+  if (op->is_terminator() || tile::facts(op).cost == Cost::Free) return false;
   bool has_tile = op->region_count() > 0 || !op->is_pure();
   for (unsigned i = 0; i < op->operand_count(); ++i) has_tile |= op->operand(i)->type()->is(TypeKind::Tile);
   for (unsigned i = 0; i < op->result_count(); ++i) has_tile |= op->result(i)->type()->is(TypeKind::Tile);
@@ -154,28 +136,26 @@ bool takes_time(Op* op) {
 }
 
 OpClocks clocks_of(Op* op, const DotChoices& dots, const Machine& machine) {
-  if (op->info().elementwise != ElementwiseKind::None) return of_elementwise(op, machine);
-  if (common::is_along_axis(op)) return of_combining(op, machine);
-  switch (kind_of(op)) {
-    case OpKind::Dot:
-    case OpKind::Mma: return of_dot(op, dots, machine);
-    case OpKind::CopyAsync:
-      return Clocks(machine).add(Unit::Loads, tile_bytes(op->in(in::CopyAsync::to)->type())).take();
-    case OpKind::Load: return of_load(op, dots, machine);
-    case OpKind::Store: return Clocks(machine).add(Unit::Loads, tile_bytes(op->in(in::Store::value)->type())).take();
-    default: break;
-  }
-  // Elements that lie anywhere take a sector of 32 bytes each; others change places through shared memory.
-  constexpr int64_t sector = 32;
+  constexpr int64_t sector = 32;  // bytes of memory that come together
   int64_t elements = 1;
   if (op->result_count()) elements = element_count(op->result()->type());
   else if (op->operand_count()) elements = element_count(op->operand(0)->type());
-  bool is_anywhere = kind_of(op) == OpKind::Take || kind_of(op) == OpKind::Scatter;
-  if (is_anywhere) return Clocks(machine).add(Unit::Loads, elements * sector).take();
-  if (kind_of(op) == OpKind::Gather) return Clocks(machine).add(Unit::Loads, tile_bytes(op->result()->type())).take();
-  if (kind_of(op) == OpKind::Transpose)
-    return Clocks(machine).add(Unit::SharedMemory, 2 * tile_bytes(op->result()->type())).take();
-  return Clocks(machine).add(Unit::Arithmetic, elements).take();
+  Clocks clocks(machine);
+  switch (tile::facts(op).cost) {
+    case Cost::Elementwise: return of_elementwise(op, machine);
+    case Cost::Combining: return of_combining(op, machine);
+    case Cost::Dot: return of_dot(op, dots, machine);
+    case Cost::Load: return of_load(op, dots, machine);
+    case Cost::Store: return clocks.add(Unit::Loads, tile_bytes(op->in(in::Store::value)->type())).take();
+    case Cost::Copy: return clocks.add(Unit::Loads, tile_bytes(op->in(in::CopyAsync::to)->type())).take();
+    case Cost::Rows: return clocks.add(Unit::Loads, tile_bytes(op->result()->type())).take();
+    case Cost::Scattered: return clocks.add(Unit::Loads, elements * sector).take();
+    case Cost::Shared: return clocks.add(Unit::SharedMemory, 2 * tile_bytes(op->result()->type())).take();
+    case Cost::Elements: return clocks.add(Unit::Arithmetic, elements).take();
+    case Cost::Free: return {};
+    case Cost::Unstated: break;
+  }
+  TSR_UNREACHABLE("the row states no cost: " + std::string(op->name()));
 }
 
 }  // namespace tessera::pipeline

@@ -1,0 +1,54 @@
+#pragma once
+// What a row of ops.def states of an op besides the facts that rows of every level have (ir/core/op_facts.inc): the
+// passes on graphs read these columns, and have no list of ops of their own.
+
+#include <span>
+
+#include "ir/core/dim_facts.h"
+#include "ir/graph/ops.h"
+
+namespace tessera::graph {
+
+/// What an op is to the lowering to kernels.
+enum class Role : uint8_t {
+  Unknown,   ///< nothing lowers it: a function, what ends a block, and ops that are refused
+  View,      ///< read through
+  Source,    ///< made where it is read: full, dim, iota, a constant of one element
+  Constant,  ///< a buffer in the plan
+  Compute,   ///< elementwise, reduce, concat: in a generated kernel or an epilogue
+  Anchor,    ///< a kernel of the library
+  Host,      ///< a step of the host program: a check, a loop, a branch
+};
+
+struct RowFacts {
+#include "ir/core/op_facts.inc"
+  Role role = Role::Unknown;
+  /// Whether the op means something for all sizes for which the facts hold, where its extents and attributes have
+  /// values (total.cc). Without a rule it runs only where the program runs it.
+  bool (*total)(Op*, std::span<const DimFact>) = nullptr;
+  /// The type of a result, without numerics policies, from operands and attributes that obey the op's rules (infer.cc).
+  /// Builder and verifier have it from here. Without a rule the type says what operands do not.
+  Type (*infer)(Op*, unsigned result) = nullptr;
+};
+
+const RowFacts& facts(const OpInfo& row);
+inline const RowFacts& facts(const Op* op) { return facts(op->info()); }
+
+// The rules that rows name for `total`.
+bool is_total_always(Op* op, std::span<const DimFact> facts);
+bool slice_stays_inside(Op* slice, std::span<const DimFact> facts);
+bool windows_stay_inside(Op* windows, std::span<const DimFact> facts);
+bool update_fits(Op* update, std::span<const DimFact> facts);
+
+// And those for `infer`.
+Type infer_dim(Op* op, unsigned result);
+Type infer_as_first(Op* op, unsigned result);
+Type infer_transpose(Op* op, unsigned result);
+Type infer_concat(Op* op, unsigned result);
+Type infer_reduce(Op* op, unsigned result);
+Type infer_gemm(Op* op, unsigned result);
+Type infer_flash_attention(Op* op, unsigned result);
+Type infer_embedding(Op* op, unsigned result);
+Type infer_cross_entropy(Op* op, unsigned result);
+
+}  // namespace tessera::graph

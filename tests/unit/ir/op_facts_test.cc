@@ -1,0 +1,55 @@
+// What rows of ops have to state.
+
+#include <catch2/catch.hpp>
+
+#include "ir/graph/op_facts.h"
+#include "ir/tile/op_facts.h"
+
+using namespace tessera;
+
+namespace {
+
+constexpr graph::OpKind graph_kinds[] = {
+#define OP(Name, ...) graph::OpKind::Name,
+#include "ir/graph/ops.def"
+#undef OP
+};
+
+constexpr tile::OpKind tile_kinds[] = {
+#define OP(Name, ...) tile::OpKind::Name,
+#include "ir/tile/ops.def"
+#undef OP
+};
+
+bool is_value(const OpInfo& row) { return !row.has(Function) && !row.has(Terminator); }
+
+}  // namespace
+
+TEST_CASE("each op of a graph has a role, but for those that a pass writes as others") {
+  for (graph::OpKind kind : graph_kinds) {
+    const OpInfo& row = *graph::info(kind);
+    bool is_rewritten = kind == graph::OpKind::PhiloxUniform || kind == graph::OpKind::PhiloxNormal;
+    INFO(row.name);
+    CHECK((graph::facts(row).role != graph::Role::Unknown) == (is_value(row) && !is_rewritten));
+  }
+}
+
+TEST_CASE("an op of a graph that means something for all or some sizes has no effect and no region") {
+  for (graph::OpKind kind : graph_kinds) {
+    const OpInfo& row = *graph::info(kind);
+    INFO(row.name);
+    if (!graph::facts(row).total) continue;
+    CHECK(row.has(Pure));
+    CHECK(row.count(SlotKind::Region) == 0);
+  }
+  CHECK_FALSE(graph::facts(*graph::info(graph::OpKind::KernelCall)).total);
+}
+
+TEST_CASE("each op of a tile program has a cost, and what is cheap writes nothing") {
+  for (tile::OpKind kind : tile_kinds) {
+    const OpInfo& row = *tile::info(kind);
+    INFO(row.name);
+    CHECK((tile::facts(row).cost != tile::Cost::Unstated) == is_value(row));
+    if (tile::facts(row).is_cheap) CHECK((row.effects & ~uint32_t(Reads)) == 0);
+  }
+}
