@@ -6,6 +6,7 @@
 
 #include "ir/numbers/mma.h"
 #include "ir/target/ops.h"
+#include "support/check.h"
 
 namespace tessera::codegen {
 
@@ -35,8 +36,30 @@ Fragment fragment_of(Op* op) {
     case OpKind::MmaSync: return fragment_of(MmaUnit::MmaSync, op->operand(0)->type()->dtype);
     case OpKind::DotBf16: return fragment_of(MmaUnit::Pairs, DType::BF16);
     case OpKind::TileDotBf16: return fragment_of(MmaUnit::Amx, DType::BF16);
-    default: return {};
+    // No instruction of a unit that multiplies matrices.
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
+#include "ir/numbers/elementwise.def"
+#undef ELEMENTWISE
+    case OpKind::Func: case OpKind::Return: case OpKind::Branch: case OpKind::CondBranch: case OpKind::Constant:
+    case OpKind::Splat: case OpKind::Iota: case OpKind::Mask: case OpKind::Extract: case OpKind::Insert:
+    case OpKind::Shuffle: case OpKind::Concat: case OpKind::Bitcast: case OpKind::Offset: case OpKind::Load:
+    case OpKind::LoadMasked: case OpKind::Gather: case OpKind::Store: case OpKind::StoreMasked:
+    case OpKind::AtomicAdd: case OpKind::ThreadId: case OpKind::CtaId: case OpKind::CtaCount:
+    case OpKind::ClusterRank: case OpKind::SharedBase: case OpKind::Undefined: case OpKind::ShuffleXor:
+    case OpKind::ShuffleIndex: case OpKind::Elect: case OpKind::Barrier: case OpKind::BarrierArrive:
+    case OpKind::ClusterArrive: case OpKind::ClusterWait: case OpKind::MapShared: case OpKind::MbarrierInit:
+    case OpKind::MbarrierExpect: case OpKind::MbarrierArrive: case OpKind::MbarrierWait:
+    case OpKind::FenceMbarrierInit: case OpKind::FenceAsync: case OpKind::TmaLoad: case OpKind::TmaStore:
+    case OpKind::BulkCommit: case OpKind::BulkWait: case OpKind::PrefetchDescriptor: case OpKind::CpAsync:
+    case OpKind::CpAsyncCommit: case OpKind::CpAsyncWait: case OpKind::MatrixDescriptor: case OpKind::WgmmaFence:
+    case OpKind::WgmmaCommit: case OpKind::WgmmaWait: case OpKind::Ldmatrix: case OpKind::Stmatrix:
+    case OpKind::SetMaxRegisters: case OpKind::FmaClamped: case OpKind::ApproxExp2: case OpKind::ApproxLog2:
+    case OpKind::ApproxReciprocal: case OpKind::ApproxRsqrt: case OpKind::ApproxSqrt: case OpKind::ApproxTanh:
+    case OpKind::Prefetch: case OpKind::TileConfig: case OpKind::TileRelease: case OpKind::TileZero:
+    case OpKind::TileLoad: case OpKind::TileStore:
+      return {};
   }
+  TSR_UNREACHABLE("an op of no kind: " + std::string(op->name()));
 }
 
 }  // namespace

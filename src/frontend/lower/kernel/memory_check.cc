@@ -22,6 +22,7 @@
 
 #include "ir/graph/constants.h"
 #include "ir/schedule/ops.h"
+#include "support/check.h"
 #include "support/hash.h"
 
 namespace tessera::frontend {
@@ -145,9 +146,18 @@ class Run {
       case OpKind::CopyAsync: return order_.write(op, place_of(op->in(in::CopyAsync::to)), true);
       case OpKind::CopyWait: return order_.wait(op->attr(attr::CopyWait::pending));
       case OpKind::Barrier: return order_.barrier();
-      case OpKind::Alloc:
-      case OpKind::Slot: return;
-      default: break;
+      case OpKind::Alloc: case OpKind::Slot: case OpKind::Kernel: case OpKind::Tile: case OpKind::Return:
+      case OpKind::Yield: return;
+      // What they access, their operands say.
+      case OpKind::View: case OpKind::Load: case OpKind::Store: case OpKind::Gather: case OpKind::Take:
+      case OpKind::Scatter: case OpKind::Full: case OpKind::Splat: case OpKind::Constant: case OpKind::Dim:
+      case OpKind::Iota: case OpKind::Broadcast: case OpKind::Reshape: case OpKind::Transpose: case OpKind::Within:
+      case OpKind::Reduce: case OpKind::Scan: case OpKind::Sort: case OpKind::Dot: case OpKind::Extract:
+      case OpKind::Hook:
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
+#include "ir/numbers/elementwise.def"
+#undef ELEMENTWISE
+        break;
     }
     for (Value* memory : op->ins(ValueClass::ReadMemory)) {
       if (is_memory(memory)) order_.read(op, place_of(memory));
@@ -188,10 +198,12 @@ class Run {
       case OpKind::Within:
       case OpKind::Sort:
       case OpKind::Hook: return at(op->operand(0));
-      default: break;  // any number: it depends on contents
+      case OpKind::View: case OpKind::Load: case OpKind::Gather: case OpKind::Take: case OpKind::Iota:
+      case OpKind::Reduce: case OpKind::Dot: return drawn(key_of(op), to);  // it depends on contents
+      default: break;
     }
     ElementwiseKind kind = op->info().elementwise;
-    if (kind == ElementwiseKind::None) return drawn(key_of(op), to);
+    if (kind == ElementwiseKind::None) TSR_UNREACHABLE("nothing says what it gives: " + std::string(op->name()));
     bool choose = elementwise_info(kind).cls == ElementwiseClass::Choose;
     std::vector<Element> operands;
     for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(at(op->operand(i)));

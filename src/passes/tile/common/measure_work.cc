@@ -17,6 +17,7 @@
 #include "ir/tile/build.h"
 #include "passes/pass.h"
 #include "passes/tile/common/tile_axes.h"
+#include "support/check.h"
 
 namespace tessera {
 
@@ -168,8 +169,11 @@ class WorkMeter {
         if (op->attr(attr::Scatter::add)) numbered_.push_back({op, memory, value, false});
         return;
       }
+      case OpKind::CopyAsync:
+      case OpKind::StoreAsync: break;
       default:
-        break;
+        if (op->ins(ValueClass::ReadMemory).empty() && op->ins(ValueClass::WrittenMemory).empty()) return;
+        TSR_UNREACHABLE("nothing says which part of memory it reaches: " + std::string(op->name()));
     }
     // Of what an op reaches in other ways all may move.
     for (Value* memory : op->ins(ValueClass::ReadMemory)) touch(memory, false);

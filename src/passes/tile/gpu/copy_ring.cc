@@ -39,8 +39,13 @@ class CopyRing {
         case OpKind::Store:
           if (op->in(in::Store::memory)->type()->space == MemorySpace::Shared) return false;
           break;
-        default:
-          if (op->region_count() > 0) return false;
+        case OpKind::Slot:
+        case OpKind::Slice:
+        case OpKind::ConvertLayout:
+        case OpKind::MmaWait:
+        case OpKind::FenceAsync: break;
+        default:  // what else threads do together may wait for others, or be waited for
+          if (op->region_count() > 0 || op->info().has(Threaded)) return false;
       }
     }
     if (copies_.empty() || commits != 1 || waits != 1 || mmas < 1 || barriers.size() != 2) return false;

@@ -78,8 +78,25 @@ class LayoutAgreement {
       case OpKind::If:
         for (unsigned r = 0; r < 2; ++r) yields(op->region(r)->front()->terminator(), op);
         return;
-      default: return;
+      // Operands are no tiles, or lie as they like.
+      case OpKind::Kernel: case OpKind::Return: case OpKind::ProgramId: case OpKind::WorkerId:
+      case OpKind::WorkerCount: case OpKind::Yield: case OpKind::View: case OpKind::Alloc:
+      case OpKind::Full: case OpKind::Splat: case OpKind::Extract: case OpKind::Constant:
+      case OpKind::Dim: case OpKind::Iota: case OpKind::Within: case OpKind::Sort: case OpKind::Dot:
+      case OpKind::PairRows: case OpKind::DotPairs: case OpKind::ConvertLayout: case OpKind::Slice: case OpKind::Role:
+      case OpKind::AllocShared: case OpKind::Slot: case OpKind::CopyAsync: case OpKind::CopyCommit:
+      case OpKind::CopyWait: case OpKind::StoreAsync: case OpKind::StoreWait: case OpKind::Channel:
+      case OpKind::ChannelAcquire: case OpKind::ChannelWait: case OpKind::ChannelRelease: case OpKind::Barriers:
+      case OpKind::BarrierExpect: case OpKind::BarrierArrive: case OpKind::BarrierWait: case OpKind::Barrier:
+      case OpKind::FenceAsync:
+        return;
+      // Has been seen to above.
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
+#include "ir/numbers/elementwise.def"
+#undef ELEMENTWISE
+        return;
     }
+    TSR_UNREACHABLE("an op of no kind: " + std::string(op->name()));
   }
 
   /// Each element has its coordinates in the same thread.
