@@ -80,7 +80,7 @@ Flow KernelBuilder::run_arms(const ast::If& stmt, size_t first, Scope& scope) {
 
 void KernelBuilder::run_arm(Arm& arm, const ast::If& stmt, size_t first, bool holds, Scope& scope) {
   arm.scope = evaluator_.open_scope(&scope);
-  loop_scopes_.insert(arm.scope);
+  kernel_.loop_scopes.insert(arm.scope);
   ops_.builder().set_end(arm.block);
   Flow flow = holds ? evaluator_.execute(stmt.arms[first].body, *arm.scope) : run_arms(stmt, first + 1, *arm.scope);
   if (flow == Flow::Return) {

@@ -35,29 +35,30 @@ bool KernelBuilder::may_grow(Loc loc) {
 }
 
 Result<schedule::KernelInstance> KernelBuilder::build() {
-  errors_before_ = session().error_count();
-  signature_ = &session().signature(evaluator_, function_);
-  scan_ = scan_kernel(session(), function_);
+  kernel_.errors_before = session().error_count();
+  kernel_.signature = &session().signature(evaluator_, function_);
+  kernel_.scan = scan_kernel(session(), function_);
   if (!check_signature() || !bind_operands() || !check_operands() || !define_symbols()) {
     return failure;
   }
-  if (!read_decorators(layers_) || !create_kernel()) return failure;
+  if (!read_decorators(kernel_.layers) || !create_kernel()) return failure;
   std::vector<Loc> locs;
   auto given = arguments();
   CallFrame done;
   done.result = Datum::poison();
-  if (given && evaluator_.bind_parameters(function_, std::move(*given), *scope_, request_.loc, locs) && check_where()) {
+  if (given && evaluator_.bind_parameters(function_, std::move(*given), *kernel_.scope, request_.loc, locs) &&
+      check_where()) {
     // A kernel that is compiled on its own has no caller.
-    done = evaluator_.run_body(function_, *scope_, request_.loc == function_.loc ? Loc{} : request_.loc);
+    done = evaluator_.run_body(function_, *kernel_.scope, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
   schedule::KernelInstance instance;
   bool good = !done.result.is_poison() && !has_errors();
   if (std::set<std::string> combined = good ? combined_single_axes() : std::set<std::string>(); !combined.empty()) {
-    kernel_->erase();
+    kernel_.op->erase();
     KernelBuilder again(session(), module_, function_, request_, table_, functions_,
                         evaluator_.is_open() ? Arguments::Open : Arguments::Given);
-    again.combined_axes_ = std::move(combined);
-    again.combined_axes_.merge(combined_axes_);
+    again.kernel_.combined_axes = std::move(combined);
+    again.kernel_.combined_axes.merge(kernel_.combined_axes);
     return again.build();
   }
   good = good && check_loop_extents() && check_indices() && check_lines();
@@ -74,15 +75,15 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     finish_kernel(instance);
     return instance;
   }
-  kernel_->erase();
+  kernel_.op->erase();
   return failure;
 }
 
 /// Refuses what the language has and kernels do not lower yet.
 bool KernelBuilder::check_signature() {
-  if (signature_->failed) return false;
+  if (kernel_.signature->failed) return false;
   bool regions = false;
-  for (const SignatureParameter& parameter : signature_->parameters) {
+  for (const SignatureParameter& parameter : kernel_.signature->parameters) {
     const TypePattern& type = parameter.type;
     if (!check_privileges(type)) return false;
     regions |= is_region(type);
@@ -100,8 +101,8 @@ bool KernelBuilder::check_signature() {
     if (!is_operand(type))
       return evaluator_.unsupported(type.loc, "a kernel's result of this type"), false;
   }
-  if (scan_.context) return true;
-  if (!scan_.uses_tiles)
+  if (kernel_.scan.context) return true;
+  if (!kernel_.scan.uses_tiles)
     return evaluator_.unsupported(function_.loc, "a kernel of whole-tensor operations"), false;
   return report(diag::kernel_without_context, function_.loc, function_.name)
              .help("declare them first: t = tile.context(m=M, n=N)"),
@@ -109,7 +110,7 @@ bool KernelBuilder::check_signature() {
 }
 
 std::vector<TypePattern> KernelBuilder::result_patterns() const {
-  return kernel_results(*signature_);
+  return kernel_results(*kernel_.signature);
 }
 
 namespace {
@@ -137,7 +138,7 @@ bool KernelBuilder::bind_operands() {
   size_t next = 0;
   size_t declared = 0, given = 0;
   std::vector<std::pair<const SignatureParameter*, size_t>> caches;
-  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+  for (const SignatureParameter* each : ordered_parameters(*kernel_.signature)) {
     const SignatureParameter& parameter = *each;
     if (is_cache(parameter.type)) {
       caches.emplace_back(&parameter, next);
@@ -151,7 +152,7 @@ bool KernelBuilder::bind_operands() {
     given += operand != nullptr;
     if (!operand) continue;
     ArgumentType argument = argument_type(operand, parameter.name, request_.loc);
-    if (!bind_symbols(evaluator_, parameter.type, argument, parameter.name, bindings_)) return false;
+    if (!bind_symbols(evaluator_, parameter.type, argument, parameter.name, kernel_.bindings)) return false;
     if (parameter.type.dtype_symbol.empty() && parameter.type.dtype != operand->dtype) {
       report(diag::dtype_mismatch, request_.loc, argument.what, to_string(operand->dtype),
              to_string(parameter.type.dtype));
@@ -171,23 +172,24 @@ bool KernelBuilder::bind_operands() {
 
 /// Binds the parameters that are given a size which the kernel has no dims for: the parameter becomes one of its dims.
 void KernelBuilder::bind_arguments() {
-  for (const SignatureParameter& parameter : signature_->parameters) {
+  for (const SignatureParameter& parameter : kernel_.signature->parameters) {
     auto given = request_.arguments.find(parameter.name);
     bool is_size = given != request_.arguments.end() && given->second->is(AttrKind::Dim);
-    if (!is_size || bindings_.dims.count(parameter.name) || own_size(given->second->dim)) continue;
-    bindings_.dims[parameter.name] = {given->second->dim, request_.loc, fmt::format("argument '{}'", parameter.name)};
+    if (!is_size || kernel_.bindings.dims.count(parameter.name) || own_size(given->second->dim)) continue;
+    kernel_.bindings.dims[parameter.name] = {given->second->dim, request_.loc,
+                                             fmt::format("argument '{}'", parameter.name)};
   }
 }
 
 /// Checks the dimensions that are expressions, with the caller's dims for the symbols.
 bool KernelBuilder::check_operands() {
   Scope* caller = evaluator_.open_scope(function_.scope);
-  for (const auto& [name, bound] : bindings_.dims) {
+  for (const auto& [name, bound] : kernel_.bindings.dims) {
     caller->set(name, Datum::dim(bound.dim), bound.loc);
   }
   if (!define_sizes(*caller, false)) return false;
   size_t next = 0;
-  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+  for (const SignatureParameter* each : ordered_parameters(*kernel_.signature)) {
     const SignatureParameter& parameter = *each;
     if (is_cache(parameter.type)) next += cache_operands;
     Type operand = operand_of(parameter, next);
@@ -201,8 +203,8 @@ bool KernelBuilder::check_operands() {
 /// Enters the parameters that dimensions may be made of (`n: int`, `n: dim`), in the kernel's own symbols or the
 /// caller's.
 bool KernelBuilder::define_sizes(Scope& scope, bool own) {
-  for (const SignatureParameter& parameter : signature_->parameters) {
-    if (!signature_->declares_dim(parameter.name) || bindings_.dims.count(parameter.name)) continue;
+  for (const SignatureParameter& parameter : kernel_.signature->parameters) {
+    if (!kernel_.signature->declares_dim(parameter.name) || kernel_.bindings.dims.count(parameter.name)) continue;
     auto given = request_.arguments.find(parameter.name);
     Datum value = Datum::poison();
     if (given != request_.arguments.end()) {
@@ -220,57 +222,57 @@ bool KernelBuilder::define_sizes(Scope& scope, bool own) {
 
 /// Enters the parameters that dtypes of results may be (`total: dtype = accum(T)`).
 bool KernelBuilder::define_dtypes() {
-  for (const SignatureParameter& parameter : signature_->parameters) {
-    if (parameter.type.kind != PatternKind::DTypeParam || bindings_.dtypes.count(parameter.name)) continue;
+  for (const SignatureParameter& parameter : kernel_.signature->parameters) {
+    if (parameter.type.kind != PatternKind::DTypeParam || kernel_.bindings.dtypes.count(parameter.name)) continue;
     auto given = request_.arguments.find(parameter.name);
     Datum value = Datum::poison();
     if (given != request_.arguments.end()) {
       value = from_attr(given->second);
     } else if (parameter.default_value) {
-      value = evaluator_.evaluate(*parameter.default_value, *scope_);
+      value = evaluator_.evaluate(*parameter.default_value, *kernel_.scope);
     } else {
       report(diag::missing_argument, request_.loc, parameter.name, function_.name);
     }
     if (!evaluator_.expect_dtype(value, parameter.loc, fmt::format("'{}'", parameter.name))) return false;
-    scope_->set(parameter.name, value, parameter.loc);
+    kernel_.scope->set(parameter.name, value, parameter.loc);
   }
   return true;
 }
 
 /// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.
 bool KernelBuilder::define_symbols() {
-  has_symbols_ = true;
-  scope_ = evaluator_.open_scope(function_.scope);
-  for (const auto& [name, bound] : bindings_.dims) {
+  kernel_.has_symbols = true;
+  kernel_.scope = evaluator_.open_scope(function_.scope);
+  for (const auto& [name, bound] : kernel_.bindings.dims) {
     Dim own = bound.dim->constant() ? bound.dim : dims().symbol(name);
-    scope_->set(name, Datum::dim(own), function_.loc);
+    kernel_.scope->set(name, Datum::dim(own), function_.loc);
   }
-  if (!define_sizes(*scope_, true)) return false;
-  for (const auto& [name, dtype] : bindings_.dtypes) {
-    scope_->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
+  if (!define_sizes(*kernel_.scope, true)) return false;
+  for (const auto& [name, dtype] : kernel_.bindings.dtypes) {
+    kernel_.scope->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
   }
   if (!define_dtypes()) return false;
   std::vector<TypePattern> results = result_patterns();
   for (size_t i = 0; i < results.size(); ++i) {
     DType dtype = results[i].dtype;
     if (!results[i].dtype_symbol.empty()) {
-      auto value = evaluator_.expect_dtype(evaluator_.lookup(results[i].dtype_symbol, *scope_, results[i].loc),
+      auto value = evaluator_.expect_dtype(evaluator_.lookup(results[i].dtype_symbol, *kernel_.scope, results[i].loc),
                                            results[i].loc, "the dtype");
       if (!value) return false;
       dtype = *value;
     }
-    stated_dtypes_.push_back(dtype);
-    result_dtypes_.push_back(i < request_.results.size() ? request_.results[i] : dtype);
-    auto extents = evaluate_dims(evaluator_, results[i], *scope_);
+    kernel_.stated_dtypes.push_back(dtype);
+    kernel_.result_dtypes.push_back(i < request_.results.size() ? request_.results[i] : dtype);
+    auto extents = evaluate_dims(evaluator_, results[i], *kernel_.scope);
     if (!extents) return false;
-    result_dims_.push_back(std::move(*extents));
+    kernel_.result_dims.push_back(std::move(*extents));
   }
   return declare_regions();
 }
 
 bool KernelBuilder::check_where() {
   for (const ast::Expr* clause : function_.def->where) {
-    Datum holds = evaluator_.evaluate(*clause, *scope_);
+    Datum holds = evaluator_.evaluate(*clause, *kernel_.scope);
     if (evaluator_.is_open()) continue;
     if (holds.is_poison()) return false;
     if (!holds.is(DatumKind::Bool) || !holds.as_bool()) {
@@ -287,32 +289,33 @@ bool KernelBuilder::create_kernel() {
   state.loc = function_.loc;
   state.attributes = {schedule::attr::Kernel::axes(context(), std::vector<Attr>()),
                       schedule::attr::Kernel::kernel(context(), function_.name),
-                      schedule::attr::Kernel::outputs(context(), int64_t(result_dims_.size())),
+                      schedule::attr::Kernel::outputs(context(), int64_t(kernel_.result_dims.size())),
                       schedule::attr::Kernel::own(context(), !session().is_builtin(function_.loc)),
                       schedule::attr::Kernel::schedule(context().dict({}))};
-  kernel_ = module_.create(state);
+  kernel_.op = module_.create(state);
   set_symbol_name(
-      kernel_, module_.unique_symbol(request_.symbol.empty() ? function_.name : request_.symbol));
-  kernel_->move_to_end(module_.body());
-  Block* body = kernel_->region()->add_block();
+      kernel_.op, module_.unique_symbol(request_.symbol.empty() ? function_.name : request_.symbol));
+  kernel_.op->move_to_end(module_.body());
+  Block* body = kernel_.op->region()->add_block();
   size_t next = 0;
-  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+  for (const SignatureParameter* each : ordered_parameters(*kernel_.signature)) {
     const SignatureParameter& parameter = *each;
     if (is_cache(parameter.type)) add_cache(parameter, next);
     Type operand = operand_of(parameter, next);
     if (!operand || !is_read(parameter.type)) continue;
-    auto extents = evaluate_dims(evaluator_, parameter.type, *scope_);
-    if (!extents) return kernel_->erase(), false;
+    auto extents = evaluate_dims(evaluator_, parameter.type, *kernel_.scope);
+    if (!extents) return kernel_.op->erase(), false;
     Type type = context().tensor(*extents, operand->dtype);
-    parameters_[body->add_arg(type, module_.intern(parameter.name))] = &parameter;
+    kernel_.parameters[body->add_arg(type, module_.intern(parameter.name))] = &parameter;
   }
-  for (size_t i = 0; i < result_dims_.size(); ++i) {
-    Region* region = i < returned_ ? nullptr : &regions_[i - returned_];
-    std::string name = returned_ == 1 ? "result" : fmt::format("result{}", i);
+  for (size_t i = 0; i < kernel_.result_dims.size(); ++i) {
+    Region* region = i < kernel_.returned ? nullptr : &kernel_.regions[i - kernel_.returned];
+    std::string name = kernel_.returned == 1 ? "result" : fmt::format("result{}", i);
     if (region) name = region->parameter->name + "_out";
-    Value* memory = body->add_arg(context().tensor(result_dims_[i], result_dtypes_[i]), module_.intern(name));
+    Value* memory =
+        body->add_arg(context().tensor(kernel_.result_dims[i], kernel_.result_dtypes[i]), module_.intern(name));
     if (region) region->out = memory;
-    if (region && !is_read(region->parameter->type)) parameters_[memory] = region->parameter;
+    if (region && !is_read(region->parameter->type)) kernel_.parameters[memory] = region->parameter;
   }
   ops_.builder().set_end(body);
   return true;
@@ -354,13 +357,13 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
   std::vector<CallArgument> list;
   size_t next = 0;
   unsigned position = 0;
-  Block* body = kernel_->region()->front();
-  for (const SignatureParameter* each : ordered_parameters(*signature_)) {
+  Block* body = kernel_.op->region()->front();
+  for (const SignatureParameter* each : ordered_parameters(*kernel_.signature)) {
     const SignatureParameter& parameter = *each;
     auto given = request_.arguments.find(parameter.name);
     Datum value = Datum::none();
     if (is_cache(parameter.type)) {
-      value = Datum::object(cache_);
+      value = Datum::object(kernel_.cache);
       next += cache_operands;
       position += cache_operands;
     } else if (is_operand(parameter.type)) {
@@ -368,11 +371,11 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
       if (!is_given && evaluator_.is_open()) list.push_back({parameter.name, Datum::poison(), request_.loc});
       if (!is_given) continue;
       Value* memory = is_read(parameter.type) ? body->arg(position++) : nullptr;
-      for (const Region& region : regions_) {
+      for (const Region& region : kernel_.regions) {
         if (region.parameter == &parameter && !memory) memory = region.out;
       }
       if (parameter.name == seed_of_call) {
-        seed_of_call_ = memory;
+        kernel_.seed_of_call = memory;
         continue;
       }
       IrValue tensor = ops_.handle(memory, parameter.loc).as_ir();
@@ -394,7 +397,7 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
   }
   for (const auto& [name, value] : request_.arguments) {
     bool known = false;
-    for (const SignatureParameter& parameter : signature_->parameters)
+    for (const SignatureParameter& parameter : kernel_.signature->parameters)
       known = known || parameter.name == name;
     if (!known)
       return report(diag::unknown_keyword, request_.loc, function_.name, name), std::nullopt;
@@ -405,11 +408,11 @@ std::optional<std::vector<CallArgument>> KernelBuilder::arguments() {
 bool KernelBuilder::store_results(const CallFrame& done) {
   const Datum& result = done.result;
   Loc loc = function_.loc;
-  if (!grid_) return report(diag::kernel_without_context, loc, function_.name), false;
-  size_t count = returned_;
+  if (!kernel_.grid) return report(diag::kernel_without_context, loc, function_.name), false;
+  size_t count = kernel_.returned;
   if (count == 0 && result.is_none()) return true;
   if (result.is_none()) {
-    blame().report_missing_return(done, signature_->result ? signature_->result->loc : Loc{});
+    blame().report_missing_return(done, kernel_.signature->result ? kernel_.signature->result->loc : Loc{});
     return false;
   }
   if (count == 1 && !result.is_sequence()) return store_result(result, 0, done.result_loc);
@@ -429,14 +432,14 @@ bool KernelBuilder::store_results(const CallFrame& done) {
 Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc loc) {
   Op* last = value->def();
   bool replaces = n < request_.results.size();
-  DType given = value->type()->dtype, stated = stated_dtypes_[n];
+  DType given = value->type()->dtype, stated = kernel_.stated_dtypes[n];
   bool is_open = last && last->is(info(OpKind::Hook));
   if (!is_open && given != stated && !widens_to(given, stated)) {
     std::string what = fmt::format("the result of '{}'", function_.name);
     auto builder = report(diag::narrowing, loc, what, to_string(given), to_string(stated));
     blame().label_dtype(builder, value, loc);
-    if (signature_->result) builder.label(signature_->result->loc, "the type is written here");
-    blame().help_conversion(builder, returned_ == 1 ? loc : Loc{}, stated, "tile.cast");
+    if (kernel_.signature->result) builder.label(kernel_.signature->result->loc, "the type is written here");
+    blame().help_conversion(builder, kernel_.returned == 1 ? loc : Loc{}, stated, "tile.cast");
     return nullptr;
   }
   if (replaces && last && last->is(info(ElementwiseKind::Cast)) && value->type()->dtype != dtype) {
@@ -455,11 +458,11 @@ bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
   }
   ops_.builder().set_loc(result.as_ir().origin);
   Loc loc = written.known() ? written : result.as_ir().origin;
-  std::vector<const KernelAxis*> axes = match_axes(result_patterns()[n].dims, result_dims_[n]);
+  std::vector<const KernelAxis*> axes = match_axes(result_patterns()[n].dims, kernel_.result_dims[n]);
   std::vector<Dim> part;
   for (size_t i = 0; i < axes.size(); ++i)
-    part.push_back(axes[i] ? axes[i]->tile : result_dims_[n][i]);
-  Value* value = with_result_dtype(result.as_ir().value, result_dtypes_[n], n, loc);
+    part.push_back(axes[i] ? axes[i]->tile : kernel_.result_dims[n][i]);
+  Value* value = with_result_dtype(result.as_ir().value, kernel_.result_dtypes[n], n, loc);
   if (!value) return false;
   auto without_ones = [](std::vector<Dim> dims) {
     std::erase_if(dims, [](Dim dim) { return dim->is_constant(1); });
@@ -468,7 +471,7 @@ bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
   const std::vector<Dim>& dims = value->type()->dims;
   if (without_ones(dims) != without_ones(part)) {
     auto builder = report(diag::kernel_result, loc, function_.name, to_text(dims), to_text(part));
-    Loc declared = signature_->result ? signature_->result->loc : Loc{};
+    Loc declared = kernel_.signature->result ? kernel_.signature->result->loc : Loc{};
     if (declared.known()) builder.label(declared, fmt::format("of this a program makes {}", to_text(part)));
     return false;
   }
@@ -480,7 +483,8 @@ bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
   }
   if (std::string given, wanted; lies_otherwise(value, place, given, wanted)) {
     auto builder = report(diag::kernel_result, loc, function_.name, given, wanted);
-    if (signature_->result) builder.label(signature_->result->loc, fmt::format("of this a program makes {}", wanted));
+    if (kernel_.signature->result)
+      builder.label(kernel_.signature->result->loc, fmt::format("of this a program makes {}", wanted));
     builder.help("other block sizes would change its elements: exchange its axes, or those of the result");
     return false;
   }
@@ -491,8 +495,9 @@ bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
         .help("add up: Region[reduce_sum], or let one program have the whole axis");
     return false;
   }
-  Block* body = kernel_->region()->front();
-  Value* memory = body->arg(body->arg_count() - unsigned(print_outputs_.size() + result_dims_.size() - n));
+  Block* body = kernel_.op->region()->front();
+  Value* memory =
+      body->arg(body->arg_count() - unsigned(kernel_.print_outputs.size() + kernel_.result_dims.size() - n));
   ops_.builder().op(info(OpKind::Store), {{ops_.reshape(value, part)}, {memory}, index}, {});
   return true;
 }
@@ -501,20 +506,20 @@ void KernelBuilder::finish_kernel(schedule::KernelInstance& instance) {
   Builder& builder = ops_.builder();
   builder.set_loc(function_.loc);
   builder.op(info(OpKind::Yield), {{}}, {});
-  builder.set_end(kernel_->region()->front());
+  builder.set_end(kernel_.op->region()->front());
   builder.op(info(OpKind::Return), {}, {});
-  instance.kernel = kernel_;
-  instance.choices = choices_;
+  instance.kernel = kernel_.op;
+  instance.choices = kernel_.choices;
   std::map<std::string, Dim, std::less<>> to_caller;
-  for (const auto& [name, bound] : bindings_.dims) {
+  for (const auto& [name, bound] : kernel_.bindings.dims) {
     if (bound.dim->constant()) continue;
     instance.dims[name] = bound.dim;
     to_caller[name] = bound.dim;
   }
-  for (size_t i = 0; i < result_dims_.size(); ++i) {
+  for (size_t i = 0; i < kernel_.result_dims.size(); ++i) {
     std::vector<Dim> caller;
-    for (Dim dim : result_dims_[i]) caller.push_back(dims().substitute(dim, to_caller));
-    instance.results.push_back(context().tensor(std::move(caller), result_dtypes_[i]));
+    for (Dim dim : kernel_.result_dims[i]) caller.push_back(dims().substitute(dim, to_caller));
+    instance.results.push_back(context().tensor(std::move(caller), kernel_.result_dtypes[i]));
   }
   describe_regions(instance, to_caller);
   describe_prints(instance, to_caller);

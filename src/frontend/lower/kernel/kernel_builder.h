@@ -16,10 +16,7 @@
 #include <vector>
 
 #include "frontend/evaluate/evaluate.h"
-#include "frontend/evaluate/kernel_scan.h"
-#include "frontend/evaluate/schedule_value.h"
-#include "frontend/lower/kernel/edge_search.h"
-#include "frontend/lower/kernel/kernel_objects.h"
+#include "frontend/lower/kernel/kernel_function.h"
 #include "frontend/lower/kernel/tile_ops.h"
 #include "frontend/values/schedule_table.h"
 #include "ir/schedule/kernel_library.h"
@@ -40,6 +37,10 @@ class KernelBuilder final : public Lowering {
   Result<schedule::KernelInstance> build();
 
  private:
+  using LoopTiles = KernelFunction::LoopTiles;
+  using Region = KernelFunction::Region;
+  using Tuned = KernelFunction::Tuned;
+
   // What the evaluation asks.
   std::optional<Datum> elementwise(ElementwiseKind kind, std::span<const Datum> operands,
                                    const OperatorPlace& at) override;
@@ -58,7 +59,7 @@ class KernelBuilder final : public Lowering {
   Datum assigned(std::string_view name, Datum value, Loc loc) override;
   bool expression_statement(const ast::Expr& expr, const Datum& value, Scope& scope) override;
   void enter(const Placement&, Loc) override {}
-  void opened(const Scope& scope) override { own_scopes_.insert(&scope); }
+  void opened(const Scope& scope) override { kernel_.own_scopes.insert(&scope); }
   Datum received(const Scope& from, Datum value) override;
   Loc declared_at(const Value* value) const override;
   Dim size_of(const IrValue&) override { return nullptr; }
@@ -122,8 +123,6 @@ class KernelBuilder final : public Lowering {
   int64_t tile_extent(int64_t chosen, Dim extent) const;
   bool check_keywords(const ast::Decorator& decorator, bool is_tuned);
   bool check_tuning(const ast::Argument& argument, const Datum& value);
-  /// A decorator that asks for a tuner, and the layer of its space, if it has one.
-  using Tuned = std::pair<const ast::Decorator*, std::optional<size_t>>;
   void warn_of_tuning(const Tuned& tuned, const std::map<std::string, int64_t>& block);
   std::map<std::string, int64_t> block_of(const ScheduleLayer& layer) const;
   void warn_if_unread(std::string_view key, Attr value, Loc loc);
@@ -137,7 +136,7 @@ class KernelBuilder final : public Lowering {
   Datum context_member(const ast::Identifier& name);
 
   // Intrinsics (kernel_intrinsics.cc).
-  bool has_errors() const { return session().error_count() != errors_before_; }
+  bool has_errors() const { return session().error_count() != kernel_.errors_before; }
   bool has_context(std::string_view what, Loc loc);
   bool check_extents(const std::vector<Dim>& extents, Loc loc);
   Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
@@ -167,14 +166,6 @@ class KernelBuilder final : public Lowering {
   bool limit_tiles();
   void count_means();
   Value* elements_along(Value* tile, size_t axis, Op* user);
-
-  /// What a loop counts.
-  struct LoopTiles {
-    std::string name;
-    Loc loc;
-    Dim extent, step;
-    const KernelAxis *over, *steps;  ///< axes that the source names for the two, if any
-  };
 
   // Warnings (warnings/). Axes of which one part is read (kernel_coverage.cc).
   struct OnePart {
@@ -229,6 +220,7 @@ class KernelBuilder final : public Lowering {
   Datum cache_member(const CacheParameter& cache, const ast::Identifier& name);
   Datum cache_length(Loc loc);
   bool is_cache_shape(const std::vector<Dim>& shape) const;
+  Value* index_over_cache();
   Datum past_length(const Datum& scores, Loc loc);
 
   // Softmax over blocks (kernel_softmax.cc).
@@ -249,15 +241,6 @@ class KernelBuilder final : public Lowering {
   Datum divisor(const Datum& by, Loc loc);
 
   // Regions (kernel_regions.cc).
-  struct Region {
-    const SignatureParameter* parameter;
-    size_t operand;                ///< its number among a call's operands
-    Value* out = nullptr;          ///< the kernel's parameter that holds what it becomes
-    Loc stored = {};               ///< the last tile.store so far
-    std::vector<Dim> parts = {};   ///< of a sum: how many parts, along each axis of the grid that shares tiles
-    bool keeps = false;            ///< what is not stored stays as it was
-    bool adds = false;             ///< sums are made in memory
-  };
   using Place = std::vector<std::pair<Value*, Dim>>;  ///< per dimension: the index and extent of a tile
   // Tiles by the axes that they are of (kernel_places.cc).
   std::vector<const KernelAxis*> grid_axes_along(Value* tile, size_t axis);
@@ -411,52 +394,7 @@ class KernelBuilder final : public Lowering {
   Module& module_;
   size_t first_op_;  ///< number of the first op that is built
   TileOps ops_;
-  const Signature* signature_ = nullptr;
-  KernelScan scan_;
-  Bindings bindings_;
-  Scope* scope_ = nullptr;
-  std::vector<std::vector<Dim>> result_dims_;
-  std::vector<DType> result_dtypes_;
-  std::vector<DType> stated_dtypes_;  ///< of the results that the source returns, as it says
-  size_t returned_ = 0;  ///< results that the source returns; those of regions follow
-  std::vector<Region> regions_;
-  std::map<const Value*, const SignatureParameter*> parameters_;
-  size_t errors_before_ = 0;
-  Op* kernel_ = nullptr;
-  Op* grid_ = nullptr;
-  std::vector<KernelAxis> axes_;
-  std::set<std::string> combined_axes_;  ///< that have to be whole, as an earlier try has shown
-  std::set<const KernelAxis*> named_axes_;  ///< of which `t.m` or `t.i` was evaluated
-  std::vector<ScheduleLayer> layers_;
-  std::vector<Tuned> tuned_;
-  size_t choices_ = 1;
-  std::map<std::string, Attr> keys_;
-  std::map<const Value*, const KernelAxis*> loop_axes_;
-  std::map<const Value*, LoopTiles> loops_;  ///< by their index
-  std::set<const Scope*> loop_scopes_;
-  std::set<const Scope*> own_scopes_;  ///< whose sizes are the kernel's
-  TileOrigins origins_;
-  /// A quotient of a sum of a tile along axes and the number of its elements there.
-  struct Mean {
-    Op* quotient;
-    Value* tile;
-    std::vector<int64_t> axes;
-  };
-  std::vector<Mean> means_;
-  struct Print {
-    std::string label, source;
-    Value *values, *shown;
-    std::vector<Dim> extents, trip_counts;
-    Block* loop;  ///< the body of the outermost loop around it; null for none
-  };
-  std::vector<Print> prints_;
-  std::vector<Value*> print_outputs_;  ///< the kernel's last parameters
-  bool has_symbols_ = false;           ///< the kernel's sizes are known: those of other scopes become such
-  std::shared_ptr<CacheParameter> cache_;  ///< null where there is none
-  Value* cache_index_ = nullptr;           ///< of the loop over the cache that is being built
-  std::set<const Value*> softmax_sums_;  ///< what division by gives 0 where it is 0
-  Value* seed_of_call_ = nullptr;        ///< memory of the seed that the kernel's call gives; null where it gives none
-  int64_t draws_by_call_ = 0;            ///< that take it so far
+  KernelFunction kernel_;
 };
 
 }  // namespace tessera::frontend

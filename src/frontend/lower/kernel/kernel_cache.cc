@@ -25,7 +25,8 @@ bool KernelBuilder::bind_cache(const SignatureParameter& parameter, size_t first
       bool known = extents[axis]->constant() || own_dim(extents[axis]);
       if (known) continue;
       std::string name = fmt::format("{}_{}{}", parameter.name, i - first, axis);
-      bindings_.dims[name] = {extents[axis], request_.loc, fmt::format("dimension {} of '{}'", axis, parameter.name)};
+      kernel_.bindings.dims[name] = {extents[axis], request_.loc,
+                                     fmt::format("dimension {} of '{}'", axis, parameter.name)};
     }
   }
   return true;
@@ -34,7 +35,7 @@ bool KernelBuilder::bind_cache(const SignatureParameter& parameter, size_t first
 /// The kernel's dim for one of the caller; null if it has none.
 Dim KernelBuilder::own_dim(Dim of_caller) const {
   if (of_caller->constant()) return of_caller;
-  for (const auto& [name, bound] : bindings_.dims) {
+  for (const auto& [name, bound] : kernel_.bindings.dims) {
     if (bound.dim == of_caller) return dims().symbol(name);
   }
   return nullptr;
@@ -42,7 +43,7 @@ Dim KernelBuilder::own_dim(Dim of_caller) const {
 
 /// The parameters that a cache is, in the kernel's dims.
 Datum KernelBuilder::add_cache(const SignatureParameter& parameter, size_t& next) {
-  Block* body = kernel_->region()->front();
+  Block* body = kernel_.op->region()->front();
   std::vector<Datum> parts;
   for (const char* name : {"K", "V", "length"}) {
     Type operand = request_.operands[next++];
@@ -51,13 +52,13 @@ Datum KernelBuilder::add_cache(const SignatureParameter& parameter, size_t& next
     std::string full = fmt::format("{}.{}", parameter.name, name);
     Value* value = body->add_arg(context().tensor(std::move(extents), operand->dtype),
                                  module_.intern(fmt::format("{}_{}", parameter.name, name)));
-    parameters_[value] = &parameter;
+    kernel_.parameters[value] = &parameter;
     IrValue tensor = ops_.handle(value, parameter.loc).as_ir();
     tensor.name = context().intern(full);
     parts.push_back(Datum::ir(tensor));
   }
-  cache_ = std::make_shared<CacheParameter>(parts[0], parts[1], parts[2]);
-  return Datum::object(cache_);
+  kernel_.cache = std::make_shared<CacheParameter>(parts[0], parts[1], parts[2]);
+  return Datum::object(kernel_.cache);
 }
 
 Datum KernelBuilder::cache_member(const CacheParameter& cache, const ast::Identifier& name) {
@@ -70,8 +71,8 @@ Datum KernelBuilder::cache_member(const CacheParameter& cache, const ast::Identi
 
 /// The number of positions that are there; None without a cache.
 Datum KernelBuilder::cache_length(Loc loc) {
-  if (!cache_) return Datum::none();
-  const IrValue& tensor = cache_->length.as_ir();
+  if (!kernel_.cache) return Datum::none();
+  const IrValue& tensor = kernel_.cache->length.as_ir();
   ops_.builder().set_loc(loc);
   DType dtype = tensor.value->type()->dtype;
   Value* tile = ops_.builder().value(schedule::info(schedule::OpKind::Load), {{tensor.value}, {}},
@@ -81,15 +82,27 @@ Datum KernelBuilder::cache_length(Loc loc) {
 }
 
 bool KernelBuilder::is_cache_shape(const std::vector<Dim>& shape) const {
-  return cache_ && shape == cache_->keys.as_ir().value->type()->dims;
+  return kernel_.cache && shape == kernel_.cache->keys.as_ir().value->type()->dims;
+}
+
+/// The index of the loop over the cache that is being built; null outside of one.
+Value* KernelBuilder::index_over_cache() {
+  for (Block* block = ops_.builder().block(); block != kernel_.op->region()->front();) {
+    Value* first = block->arg_count() ? block->arg(0) : nullptr;
+    auto loop = kernel_.loops.find(first);
+    if (loop != kernel_.loops.end() && loop->second.of_cache) return first;
+    block = block->parent_op()->block();
+  }
+  return nullptr;
 }
 
 /// The scores, -inf where their columns are positions past the length.
 Datum KernelBuilder::past_length(const Datum& scores, Loc loc) {
-  const KernelAxis* axis = cache_index_ ? loop_axes_[cache_index_] : nullptr;
+  Value* index = index_over_cache();
+  const KernelAxis* axis = index ? kernel_.loop_axes[index] : nullptr;
   const std::vector<Dim>& shape = scores.as_ir().value->type()->dims;
   if (!axis || shape[1] != axis->tile) return scores;
-  Value* columns = numbered({cache_index_, axis->tile, axis->extent}, loc);
+  Value* columns = numbered({index, axis->tile, axis->extent}, loc);
   Datum places = ops_.handle(ops_.reshape(columns, {dims().constant(1), axis->tile}), loc);
   Datum there = apply_kind(ElementwiseKind::Lt, {places, cache_length(loc)}, loc);
   Datum nothing = Datum::number(-std::numeric_limits<double>::infinity());

@@ -40,7 +40,7 @@ bool same_text(const DimPattern& pattern, const ast::Expr* source) {
 }  // namespace
 
 Datum KernelBuilder::open_context(const Datum& axes, Loc loc) {
-  if (grid_) return report(diag::second_tile_context, loc, function_.name), Datum::poison();
+  if (kernel_.grid) return report(diag::second_tile_context, loc, function_.name), Datum::poison();
   if (!declare_axes(axes, loc) || !check_results()) return Datum::poison();
   choose_grid();
   if (!choose_blocks(loc)) return Datum::poison();
@@ -52,7 +52,7 @@ bool KernelBuilder::declare_axes(const Datum& axes, Loc loc) {
   if (axes.entries().entries.empty()) return infer_axes(loc);
   for (const auto& [name, value] : axes.entries().entries) {
     Dim extent = evaluator_.expect_dim(value, loc, fmt::format("the extent of axis '{}'", name));
-    if (!extent || !add_axis(name, extent, scan_.extent(name), loc)) return false;
+    if (!extent || !add_axis(name, extent, kernel_.scan.extent(name), loc)) return false;
   }
   return true;
 }
@@ -67,7 +67,7 @@ bool KernelBuilder::add_axis(std::string_view name, Dim extent, const ast::Expr*
   axis.name = std::string(name);
   axis.extent = extent;
   axis.source = source;
-  axes_.push_back(std::move(axis));
+  kernel_.axes.push_back(std::move(axis));
   return true;
 }
 
@@ -77,8 +77,8 @@ bool KernelBuilder::add_axis(std::string_view name, Dim extent, const ast::Expr*
 bool KernelBuilder::infer_axes(Loc loc) {
   const SignatureParameter* first = nullptr;
   std::vector<Dim> first_dims;
-  for (const TiedLoad& load : scan_.tied_loads) {
-    for (const auto& [value, parameter] : parameters_) {
+  for (const TiedLoad& load : kernel_.scan.tied_loads) {
+    for (const auto& [value, parameter] : kernel_.parameters) {
       size_t rank = value->type()->rank();
       if (parameter->name != load.parameter || rank < 2) continue;
       if (!first) {
@@ -89,9 +89,10 @@ bool KernelBuilder::infer_axes(Loc loc) {
       if (!tie_axis(load.cols, *parameter, value->type()->dims, rank - 1, loc)) return false;
     }
   }
-  for (const TiedRange& range : scan_.tied_ranges) {
+  for (const TiedRange& range : kernel_.scan.tied_ranges) {
     if (find_axis(range.axis) || !range.shape) continue;
-    auto shape = evaluator_.expect_shape(evaluator_.evaluate(*range.shape, *scope_), range.shape->loc, "the shape");
+    auto shape =
+        evaluator_.expect_shape(evaluator_.evaluate(*range.shape, *kernel_.scope), range.shape->loc, "the shape");
     if (!shape) return false;
     if (shape->size() >= 2 && !add_axis(range.axis, (*shape)[shape->size() - 2], nullptr, loc))
       return false;
@@ -99,7 +100,7 @@ bool KernelBuilder::infer_axes(Loc loc) {
   for (size_t i = 0; i + 2 < first_dims.size(); ++i) {
     if (!tie_axis(fmt::format("lead{}", i), *first, first_dims, i, loc)) return false;
   }
-  if (!axes_.empty()) return true;
+  if (!kernel_.axes.empty()) return true;
   report(diag::kernel_without_context, loc, function_.name)
       .help(
           "name them here, tile.context(m=M, n=N), or in loads, tile.load(x, rows=t.m, cols=t.d)");
@@ -118,7 +119,7 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
                                                          const std::vector<Dim>& extents) const {
   std::vector<const KernelAxis*> matched(extents.size(), nullptr);
   auto take = [&](size_t i, auto fits) {
-    for (const KernelAxis& axis : axes_) {
+    for (const KernelAxis& axis : kernel_.axes) {
       bool taken = std::find(matched.begin(), matched.end(), &axis) != matched.end();
       if (matched[i] || taken || axis.extent != extents[i] || !fits(axis)) continue;
       matched[i] = &axis;
@@ -132,7 +133,7 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
     bool named = i < patterns.size() && !patterns[i].symbol.empty();
     take(i, [&](const KernelAxis& axis) {
       const auto* name = ast::as<ast::Name>(axis.source);
-      return !(named && name && signature_->declares_dim(name->text));
+      return !(named && name && kernel_.signature->declares_dim(name->text));
     });
   }
   return matched;
@@ -150,13 +151,14 @@ std::string KernelBuilder::new_axis_name(Dim extent) const {
 bool KernelBuilder::check_results() {
   std::vector<TypePattern> results = result_patterns();
   for (size_t n = 0; n < results.size(); ++n) {
-    for (size_t i = 0; i < results[n].dims.size() && results[n].dims.size() == result_dims_[n].size(); ++i) {
-      Dim extent = result_dims_[n][i];
+    for (size_t i = 0; i < results[n].dims.size() && results[n].dims.size() == kernel_.result_dims[n].size(); ++i) {
+      Dim extent = kernel_.result_dims[n][i];
       auto has_extent = [&](const KernelAxis& axis) { return axis.extent == extent; };
-      if (extent->constant() || std::any_of(axes_.begin(), axes_.end(), has_extent)) continue;
+      if (extent->constant() || std::any_of(kernel_.axes.begin(), kernel_.axes.end(), has_extent)) continue;
       auto builder = report(diag::tile_not_of_instance, results[n].dims[i].loc, i,
                             fmt::format("the result of '{}'", function_.name));
-      if (scan_.context) builder.label(scan_.context->loc, fmt::format("no axis has the extent {}", extent->text));
+      if (kernel_.scan.context)
+        builder.label(kernel_.scan.context->loc, fmt::format("no axis has the extent {}", extent->text));
       if (std::string name = new_axis_name(extent); !name.empty())
         builder.help(fmt::format("declare one: tile.context(…, {}={})", name, extent->text));
       return false;
@@ -168,25 +170,26 @@ bool KernelBuilder::check_results() {
 void KernelBuilder::choose_grid() {
   std::vector<TypePattern> results = result_patterns();
   for (size_t i = 0; i < results.size(); ++i) {
-    for (const KernelAxis* axis : match_axes(results[i].dims, result_dims_[i])) {
-      if (axis) axes_[size_t(axis - axes_.data())].grid = true;
+    for (const KernelAxis* axis : match_axes(results[i].dims, kernel_.result_dims[i])) {
+      if (axis) kernel_.axes[size_t(axis - kernel_.axes.data())].grid = true;
     }
   }
-  for (size_t r = 0; r < regions_.size(); ++r) {
-    const TypePattern& type = regions_[r].parameter->type;
+  for (size_t r = 0; r < kernel_.regions.size(); ++r) {
+    const TypePattern& type = kernel_.regions[r].parameter->type;
     if (is_summed(type)) continue;
-    for (const KernelAxis* axis : match_axes(type.dims, result_dims_[returned_ + r])) {
-      if (axis && !scan_.looped.count(axis->name)) axes_[size_t(axis - axes_.data())].grid = true;
+    for (const KernelAxis* axis : match_axes(type.dims, kernel_.result_dims[kernel_.returned + r])) {
+      if (axis && !kernel_.scan.looped.count(axis->name)) kernel_.axes[size_t(axis - kernel_.axes.data())].grid = true;
     }
   }
   // What is summed up or scattered may be made by programs along any axis.
-  bool sums = std::ranges::all_of(regions_, [](const Region& region) { return is_summed(region.parameter->type); });
-  if (!scan_.scatters && (!sums || returned_ > 0 || regions_.empty())) return;
-  for (KernelAxis& axis : axes_) axis.grid |= scan_.looped.count(axis.name) == 0;
+  bool sums =
+      std::ranges::all_of(kernel_.regions, [](const Region& region) { return is_summed(region.parameter->type); });
+  if (!kernel_.scan.scatters && (!sums || kernel_.returned > 0 || kernel_.regions.empty())) return;
+  for (KernelAxis& axis : kernel_.axes) axis.grid |= kernel_.scan.looped.count(axis.name) == 0;
 }
 
 const KernelAxis* KernelBuilder::find_axis(std::string_view name) const {
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (axis.name == name) return &axis;
   }
   return nullptr;
@@ -228,7 +231,7 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
     layers.push_back(to_layer(context(), value, argument.loc));
     layers.back().is_space = is_space;
   }
-  if (is_tuned) tuned_.emplace_back(&decorator, space);
+  if (is_tuned) kernel_.tuned.emplace_back(&decorator, space);
   return true;
 }
 
@@ -278,14 +281,15 @@ void KernelBuilder::warn_of_tuning(const Tuned& tuned, const std::map<std::strin
   if (session().is_builtin(decorator->loc)) return;
   std::vector<std::string> extents, chosen;
   if (layer) {
-    for (const auto& [axis, extent] : block_of(layers_[*layer])) {
+    for (const auto& [axis, extent] : block_of(kernel_.layers[*layer])) {
       auto taken = block.find(axis);
       if (taken != block.end() && taken->second == extent) extents.push_back(fmt::format("{}={}", axis, extent));
     }
     if (!extents.empty()) chosen.push_back(fmt::format("block({})", fmt::join(extents, ", ")));
-    for (const auto& [key, value] : layers_[*layer].keys) {
-      auto taken = keys_.find(key);
-      if (taken != keys_.end() && taken->second == value) chosen.push_back(fmt::format("{}={}", key, value->text));
+    for (const auto& [key, value] : kernel_.layers[*layer].keys) {
+      auto taken = kernel_.keys.find(key);
+      if (taken != kernel_.keys.end() && taken->second == value)
+        chosen.push_back(fmt::format("{}={}", key, value->text));
     }
   }
   std::string schedule = "the schedule that it has otherwise";
@@ -301,22 +305,22 @@ void KernelBuilder::warn_of_tuning(const Tuned& tuned, const std::map<std::strin
 bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block,
                           Loc loc) {
   Loc place = layer.loc.known() ? layer.loc : loc;
-  for (const auto& [key, value] : layer.keys) keys_[key] = value;
-  if (layer.positional.size() > axes_.size()) {
+  for (const auto& [key, value] : layer.keys) kernel_.keys[key] = value;
+  if (layer.positional.size() > kernel_.axes.size()) {
     report(diag::schedule_too_many_extents, place, counted(layer.positional.size(), "extent"),
-           function_.name, counted(axes_.size(), "axis", "axes"));
+           function_.name, counted(kernel_.axes.size(), "axis", "axes"));
     return false;
   }
   for (const auto& [name, extent] : layer.block) {
     if (find_axis(name)) continue;
     std::vector<std::string> names;
-    for (const KernelAxis& axis : axes_) names.push_back(axis.name);
+    for (const KernelAxis& axis : kernel_.axes) names.push_back(axis.name);
     report(diag::schedule_unknown_axis, place, name, function_.name,
            fmt::format("{}", fmt::join(names, ", ")));
     return false;
   }
   for (size_t i = 0; i < layer.positional.size(); ++i) {
-    auto named = layer.block.find(axes_[i].name);
+    auto named = layer.block.find(kernel_.axes[i].name);
     if (named == layer.block.end() || named->second == layer.positional[i]) continue;
     report(diag::schedule_two_extents, place, named->first, function_.name, layer.positional[i], named->second)
         .help("give one of the two");
@@ -330,7 +334,7 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
 /// The extents that a layer gives, by axis.
 std::map<std::string, int64_t> KernelBuilder::block_of(const ScheduleLayer& layer) const {
   std::map<std::string, int64_t> block;
-  for (size_t i = 0; i < layer.positional.size(); ++i) block[axes_[i].name] = layer.positional[i];
+  for (size_t i = 0; i < layer.positional.size(); ++i) block[kernel_.axes[i].name] = layer.positional[i];
   for (const auto& [name, extent] : layer.block) {
     // A choice that cuts such an axis is none.
     if (!layer.is_space || !is_shared_by_columns(name)) block[name] = extent;
@@ -342,7 +346,7 @@ std::map<std::string, int64_t> KernelBuilder::block_of(const ScheduleLayer& laye
 /// these are operands of dots that sum along the axis, of which a program then has to have all.
 bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
   bool own = false, picked = false;
-  for (const TiedLoad& load : scan_.tied_loads) {
+  for (const TiedLoad& load : kernel_.scan.tied_loads) {
     if (load.cols == axis) (load.by_index ? picked : own) = true;
   }
   return own && picked;
@@ -364,9 +368,9 @@ void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
 
 /// Whether the body uses the extent of an axis's tile, so that an unblocked axis has to be whole.
 bool KernelBuilder::is_used(const KernelAxis& axis) {
-  if (scan_.axes_used.count(axis.name) || combined_axes_.count(axis.name)) return true;
-  for (const auto& [value, parameter] : parameters_) {
-    if (!scan_.whole_loads.count(parameter->name)) continue;
+  if (kernel_.scan.axes_used.count(axis.name) || kernel_.combined_axes.count(axis.name)) return true;
+  for (const auto& [value, parameter] : kernel_.parameters) {
+    if (!kernel_.scan.whole_loads.count(parameter->name)) continue;
     std::vector<const KernelAxis*> matched = match_axes(parameter->type.dims, value->type()->dims);
     if (std::find(matched.begin(), matched.end(), &axis) != matched.end()) return true;
   }
@@ -404,7 +408,7 @@ bool KernelBuilder::choose_blocks(Loc loc) {
                           const KernelAxis* axis = find_axis(name);
                           return axis ? axis->extent : nullptr;
                         }};
-    for (const auto& [name, dtype] : bindings_.dtypes) query.dtypes[name] = dtype.dtype;
+    for (const auto& [name, dtype] : kernel_.bindings.dtypes) query.dtypes[name] = dtype.dtype;
     std::vector<ScheduleTable::Choice> choices = table_->find(dims(), query);
     int64_t halvings = session().is_builtin(function_.loc) ? request_.halvings : 0;
     auto has_roles = [](const ScheduleTable::Choice& choice) {
@@ -415,15 +419,15 @@ bool KernelBuilder::choose_blocks(Loc loc) {
       choices = table_->find(dims(), query);
       --halvings;
     }
-    choices_ = choices.size();
+    kernel_.choices = choices.size();
     const ScheduleTable::Choice& choice = choices[request_.choice.value_or(choices.size() - 1)];
     if (choice.row && !apply(to_layer(choice.row->schedule, Loc{}), block, loc)) return false;
     for (; halvings > 0; --halvings) halve_largest(block);
     std::vector<Attr> when;
     for (const DimFact& fact : choice.when) when.push_back(fact_attr(context(), fact));
-    if (!when.empty()) kernel_->set(schedule::attr::Kernel::assume, std::move(when));
+    if (!when.empty()) kernel_.op->set(schedule::attr::Kernel::assume, std::move(when));
   }
-  for (const ScheduleLayer& layer : layers_) {
+  for (const ScheduleLayer& layer : kernel_.layers) {
     if (!apply(layer, block, loc)) return false;
     for (const auto& [key, value] : layer.keys) warn_if_unread(key, value, layer.loc.known() ? layer.loc : loc);
   }
@@ -432,8 +436,8 @@ bool KernelBuilder::choose_blocks(Loc loc) {
     if (problem) return schedule::report(*problem, request_.loc, session().diagnostics()), false;
   }
   if (!apply(to_layer(request_.schedule, request_.loc), block, loc)) return false;
-  for (const Tuned& tuned : tuned_) warn_of_tuning(tuned, block);
-  for (KernelAxis& axis : axes_) {
+  for (const Tuned& tuned : kernel_.tuned) warn_of_tuning(tuned, block);
+  for (KernelAxis& axis : kernel_.axes) {
     auto chosen = block.find(axis.name);
     if (chosen == block.end()) {
       axis.single = axis.grid && !is_used(axis);
@@ -455,24 +459,24 @@ bool KernelBuilder::choose_blocks(Loc loc) {
 void KernelBuilder::create_grid() {
   std::vector<Attr> all, grid_names;
   std::vector<NamedAttr> block, schedule;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     using entry::Axis;
     all.push_back(entry::make_dict(context(), {Axis::name(context(), axis.name), Axis::extent(context(), axis.extent),
                                                Axis::block(context(), axis.tile), Axis::grid(context(), axis.grid)}));
     if (axis.grid) grid_names.push_back(context().string(axis.name));
     if (axis.blocked) block.emplace_back(axis.name, context().integer(*axis.tile->constant()));
   }
-  kernel_->set(schedule::attr::Kernel::axes, std::move(all));
-  for (const auto& [key, value] : keys_) schedule.emplace_back(key, value);
+  kernel_.op->set(schedule::attr::Kernel::axes, std::move(all));
+  for (const auto& [key, value] : kernel_.keys) schedule.emplace_back(key, value);
   if (!block.empty()) schedule.emplace_back("block", context().dict(std::move(block)));
-  kernel_->set(schedule::attr::Kernel::schedule, std::move(schedule));
+  kernel_.op->set(schedule::attr::Kernel::schedule, std::move(schedule));
   Builder& builder = ops_.builder();
   builder.set_loc(function_.loc);
-  grid_ = builder.op(info(OpKind::Tile), {}, {},
+  kernel_.grid = builder.op(info(OpKind::Tile), {}, {},
                      {schedule::attr::Tile::axes(context().array(std::move(grid_names)))});
-  Block* body = grid_->region()->add_block();
+  Block* body = kernel_.grid->region()->add_block();
   size_t n = 0;
-  for (KernelAxis& axis : axes_) {
+  for (KernelAxis& axis : kernel_.axes) {
     if (!axis.grid) continue;
     std::string name =
         n < std::size(index_names) ? std::string(index_names[n]) : fmt::format("i_{}", axis.name);
@@ -487,9 +491,9 @@ Datum KernelBuilder::context_member(const ast::Identifier& name) {
   if (position != std::end(index_names)) {
     size_t wanted = size_t(position - std::begin(index_names));
     size_t n = 0;
-    for (const KernelAxis& axis : axes_) {
+    for (const KernelAxis& axis : kernel_.axes) {
       if (!axis.grid || n++ != wanted) continue;
-      named_axes_.insert(&axis);
+      kernel_.named_axes.insert(&axis);
       return ops_.handle(axis.index, name.loc);
     }
     auto builder = report(diag::missing_index, name.loc, name.text, ordinals[wanted], n);
@@ -497,16 +501,16 @@ Datum KernelBuilder::context_member(const ast::Identifier& name) {
     return Datum::poison();
   }
   if (const KernelAxis* axis = find_axis(name.text)) {
-    named_axes_.insert(axis);
+    kernel_.named_axes.insert(axis);
     return Datum::dim(axis->tile).along(axis);
   }
-  if (auto key = keys_.find(std::string(name.text)); key != keys_.end())
+  if (auto key = kernel_.keys.find(std::string(name.text)); key != kernel_.keys.end())
     return from_attr(key->second);
   std::vector<std::string> candidates;
-  for (const KernelAxis& axis : axes_) candidates.push_back(axis.name);
-  for (const auto& [key, value] : keys_) candidates.push_back(key);
+  for (const KernelAxis& axis : kernel_.axes) candidates.push_back(axis.name);
+  for (const auto& [key, value] : kernel_.keys) candidates.push_back(key);
   auto builder = report(diag::unknown_axis, name.loc, function_.name, name.text);
-  builder.label(scan_.context->loc, "its axes are declared here");
+  builder.label(kernel_.scan.context->loc, "its axes are declared here");
   builder.suggest(session().sources(), name.loc, name.text, candidates);
   return Datum::poison();
 }

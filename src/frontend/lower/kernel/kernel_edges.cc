@@ -40,20 +40,20 @@ Datum KernelBuilder::made(Datum tile, std::vector<const KernelAxis*> axes) {
     if (!def->operand(0)->type()->dims[i]->is_constant(1)) axes[i] = nullptr;
   }
   bool is_new = repeats || !def || def->operand_count() == 0 || def->is(info(OpKind::Splat));
-  if (is_new) origins_.made[value] = std::move(axes);
+  if (is_new) kernel_.origins.made[value] = std::move(axes);
   return tile;
 }
 
 /// The coordinates of the elements of a tile of an axis.
 Value* KernelBuilder::numbered(const TilePlace& place, Loc loc) {
   Value* tile = ops_.coordinates(place.tile, place.index, loc);
-  origins_.numbered[tile] = place;
+  kernel_.origins.numbered[tile] = place;
   return tile;
 }
 
 /// The axis whose tile this one is, as far as that is known.
 const KernelAxis* KernelBuilder::axis_along(Value* tile, size_t axis) {
-  EdgeSearch search(origins_, kernel_);
+  EdgeSearch search(kernel_.origins, kernel_.op);
   search.visit(tile, axis);
   for (const TilePlace& place : search.places()) {
     const KernelAxis* found = axis_of_index(place.index);
@@ -65,8 +65,8 @@ const KernelAxis* KernelBuilder::axis_along(Value* tile, size_t axis) {
 /// The index of the tile of an axis that `user` is about: that of the innermost loop over it, or the program's.
 Value* KernelBuilder::tile_of(const KernelAxis& axis, Op* user) const {
   for (Block* block = user->block(); block && block->parent_op(); block = block->parent_op()->block()) {
-    auto loop = block->arg_count() ? loop_axes_.find(block->arg(0)) : loop_axes_.end();
-    if (loop != loop_axes_.end() && loop->second == &axis) return block->arg(0);
+    auto loop = block->arg_count() ? kernel_.loop_axes.find(block->arg(0)) : kernel_.loop_axes.end();
+    if (loop != kernel_.loop_axes.end() && loop->second == &axis) return block->arg(0);
   }
   return axis.index;
 }
@@ -130,7 +130,7 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
     return true;
   };
   for (size_t i = 0; i < sources.size(); ++i) {
-    EdgeSearch search(origins_, kernel_);
+    EdgeSearch search(kernel_.origins, kernel_.op);
     for (auto [tile, axis] : sources[i]) search.visit(tile, axis);
     bool is_placed = !search.places().empty();
     for (const TilePlace& place : search.places()) {
@@ -161,7 +161,7 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
 
 std::vector<Op*> KernelBuilder::combining_ops() const {
   std::vector<Op*> combining;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     bool combines = common::is_along_axis(op) || op->is(info(OpKind::Dot));
     if (combines || op->is(info(OpKind::Scatter))) combining.push_back(op);
   });
@@ -173,7 +173,7 @@ std::set<std::string> KernelBuilder::combined_single_axes() {
   std::set<std::string> found;
   for (Op* op : combining_ops()) {
     if (op->is(info(OpKind::Scatter))) continue;
-    EdgeSearch search(origins_, kernel_, true);
+    EdgeSearch search(kernel_.origins, kernel_.op, true);
     search.visit(op->operand(0),
                  op->is(info(OpKind::Dot)) ? 1 : size_t(op->attr(common::Along::axis)));
     if (op->is(info(OpKind::Dot))) search.visit(op->in(in::Dot::b), 0);
@@ -196,12 +196,12 @@ bool KernelBuilder::limit_tiles() {
     } else if (op->is(info(OpKind::Dot))) {
       Value* second = op->in(in::Dot::b);
       // Past an edge copies are 0, and so are the results of dots.
-      if (is_copied(kernel_, first) && is_copied(kernel_, second)) continue;
+      if (is_copied(kernel_.op, first) && is_copied(kernel_.op, second)) continue;
       sources[1] = {{first, 1}, {second, 0}};
     } else {
       size_t axis = size_t(op->attr(common::Along::axis));
       bool adds = op->is(info(OpKind::Reduce)) && op->attr(attr::Reduce::kind) == "sum";
-      if (adds && is_copied(kernel_, first)) continue;
+      if (adds && is_copied(kernel_.op, first)) continue;
       sources[axis].emplace_back(first, axis);
     }
     if (!limit_operand(op, 0, sources)) return false;
@@ -213,7 +213,7 @@ bool KernelBuilder::limit_tiles() {
 
 /// How many elements of a tile lie before the end of its axis, where the axis may end within it; null where all do.
 Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
-  EdgeSearch search(origins_, kernel_);
+  EdgeSearch search(kernel_.origins, kernel_.op);
   search.visit(tile, axis);
   std::vector<TilePlace> places = search.places();
   for (size_t n = 0; search.places().empty() && n < search.axes().size(); ++n) {
@@ -240,7 +240,7 @@ Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
 
 /// A mean ignores elements past an edge: divides by the number of the others.
 void KernelBuilder::count_means() {
-  for (const Mean& mean : means_) {
+  for (const KernelFunction::Mean& mean : kernel_.means) {
     Value* count = nullptr;
     Dim others = dims().constant(1);
     for (int64_t axis : mean.axes) {

@@ -18,7 +18,7 @@ namespace tessera::frontend {
 const KernelAxis* KernelBuilder::axis_over(const ast::For& loop) const {
   const auto* call = ast::as<ast::Call>(loop.iterable);
   const auto* extent = call && !call->arguments.empty() ? ast::as<ast::Name>(call->arguments[0].value) : nullptr;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     const auto* source = ast::as<ast::Name>(axis.source);
     if (extent && source && source->text == extent->text) return &axis;
   }
@@ -27,11 +27,11 @@ const KernelAxis* KernelBuilder::axis_over(const ast::For& loop) const {
 
 /// What an index that stands as it is counts: tiles of the axes given, of which the first is named in messages.
 std::optional<KernelBuilder::Counter> KernelBuilder::counter_of(const Value* index) const {
-  if (auto loop = loops_.find(index); loop != loops_.end()) {
+  if (auto loop = kernel_.loops.find(index); loop != kernel_.loops.end()) {
     const LoopTiles& tiles = loop->second;
     return Counter{tiles.name, tiles.loc, tiles.over, tiles.steps, tiles.extent, tiles.step};
   }
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (axis.index && axis.index == index)
       return Counter{"t." + std::string(index->name()), {}, &axis, &axis, axis.extent, axis.tile};
   }
@@ -71,18 +71,18 @@ std::optional<KernelBuilder::WrongIndex> KernelBuilder::wrong_index(const Counte
 bool KernelBuilder::check_indices() {
   if (evaluator_.is_open()) return true;
   bool good = true;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     auto access = good ? access_of(op) : std::nullopt;
     if (!access) return;
-    auto parameter = parameters_.find(access->memory);
-    if (parameter == parameters_.end() || access->tile.size() != access->index.size()) return;
+    auto parameter = kernel_.parameters.find(access->memory);
+    if (parameter == kernel_.parameters.end() || access->tile.size() != access->index.size()) return;
     std::vector<const KernelAxis*> axes = match_axes(parameter->second->type.dims, access->memory->type()->dims);
-    auto asked = origins_.asked.find(op);
+    auto asked = kernel_.origins.asked.find(op);
     for (size_t i = 0; good && i < access->index.size(); ++i) {
       std::optional<Counter> counter = counter_of(access->index[i]);
       if (!counter) continue;
       const KernelAxis* axis = axes[access->first() + i];
-      const KernelAxis* tile = asked == origins_.asked.end() ? nullptr : asked->second[i];
+      const KernelAxis* tile = asked == kernel_.origins.asked.end() ? nullptr : asked->second[i];
       auto wrong = wrong_index(*counter, axis, tile, access->tile[i] == access->extent(i));
       if (!wrong) continue;
       good = false;
@@ -102,8 +102,8 @@ bool KernelBuilder::check_indices() {
 
 /// The extent of a load as the source may give it.
 std::string KernelBuilder::asked_text(Op* op, size_t axis, Dim extent, Dim tile) const {
-  auto asked = origins_.asked.find(op);
-  const KernelAxis* of = asked == origins_.asked.end() ? nullptr : asked->second[axis];
+  auto asked = kernel_.origins.asked.find(op);
+  const KernelAxis* of = asked == kernel_.origins.asked.end() ? nullptr : asked->second[axis];
   return of && of->extent == extent ? "t." + of->name : tile->text;
 }
 
@@ -111,14 +111,14 @@ std::string KernelBuilder::asked_text(Op* op, size_t axis, Dim extent, Dim tile)
 /// is computed of the loop's, such as 2 * k, its steps are meant.
 bool KernelBuilder::check_loop_extents() {
   std::vector<std::pair<Op*, Access>> all;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (auto access = access_of(op)) all.emplace_back(op, std::move(*access));
   });
   for (const auto& [op, access] : all) {
     for (size_t i = 0; i < access.tile.size(); ++i) {
-      auto loop = loops_.find(access.index[i]);
+      auto loop = kernel_.loops.find(access.index[i]);
       Dim tile = access.tile[i], extent = access.extent(i);
-      if (loop == loops_.end() || tile == loop->second.step || tile->is_constant(1)) continue;
+      if (loop == kernel_.loops.end() || tile == loop->second.step || tile->is_constant(1)) continue;
       const LoopTiles& tiles = loop->second;
       if (extent != tiles.extent || (is_one_tile(extent, tile) && is_one_tile(extent, tiles.step))) continue;
       auto computes = [&](const auto& other) {
@@ -127,8 +127,8 @@ bool KernelBuilder::check_loop_extents() {
                of.index[i] != loop->first && depends_on(of.index[i], loop->first);
       };
       if (std::ranges::any_of(all, computes)) continue;
-      auto parameter = parameters_.find(access.memory);
-      std::string name = parameter == parameters_.end() ? "memory" : parameter->second->name;
+      auto parameter = kernel_.parameters.find(access.memory);
+      std::string name = parameter == kernel_.parameters.end() ? "memory" : parameter->second->name;
       report(diag::loop_extent, op->loc(), tiles.name, tiles.step->text, tile->text, access.first() + i, name)
           .label(tiles.loc, fmt::format("it takes steps of {}", tiles.step->text))
           .help(fmt::format("let the loop take the same steps: tile.range({}, {})", extent->text,

@@ -37,7 +37,7 @@ Datum KernelBuilder::report_builtin(const Builtin& builtin, Loc loc) {
 }
 
 bool KernelBuilder::has_context(std::string_view what, Loc loc) {
-  if (grid_) return true;
+  if (kernel_.grid) return true;
   // An error in the context itself has been reported.
   if (has_errors()) return false;
   report(diag::no_tile_context, loc, what).help("begin the kernel with t = tile.context(…)");
@@ -48,7 +48,7 @@ bool KernelBuilder::has_context(std::string_view what, Loc loc) {
 bool KernelBuilder::check_extents(const std::vector<Dim>& extents, Loc loc) {
   int64_t elements = 1;
   for (Dim extent : extents) {
-    bool is_axis = std::any_of(axes_.begin(), axes_.end(),
+    bool is_axis = std::any_of(kernel_.axes.begin(), kernel_.axes.end(),
                                [&](const KernelAxis& axis) { return axis.extent == extent; });
     auto constant = extent->constant();
     if (!is_axis && (!constant || *constant < 1)) {
@@ -88,7 +88,7 @@ Datum KernelBuilder::reduce(std::string_view kind, const BoundArguments& argumen
   Value* tile = arguments[0].as_ir().value;
   std::vector<int64_t> reduced = *ops_.read_axes(arguments[axis], tile->type()->rank(), loc, kind);
   if (Value* kept = result.as_ir().value; *keep && kept->def()->is(info(OpKind::Reshape))) {
-    std::vector<int>& from = origins_.inserted[kept];
+    std::vector<int>& from = kernel_.origins.inserted[kept];
     for (int64_t i = 0, next = 0; i < int64_t(tile->type()->rank()); ++i) {
       from.push_back(std::ranges::binary_search(reduced, i) ? -1 : int(next++));
     }
@@ -102,7 +102,7 @@ Datum KernelBuilder::mean(Value* tile, const std::vector<int64_t>& axes, const D
   for (int64_t axis : axes) count = dims().mul(count, tile->type()->dims[size_t(axis)]);
   Datum operands[] = {sum, Datum::dim(count)};
   Datum result = ops_.elementwise(ElementwiseKind::Div, operands, loc);
-  if (result.is_ir()) means_.push_back({result.as_ir().value->def(), tile, axes});
+  if (result.is_ir()) kernel_.means.push_back({result.as_ir().value->def(), tile, axes});
   return result;
 }
 
@@ -279,7 +279,7 @@ Datum KernelBuilder::arange(const BoundArguments& arguments) {
   if (axis && index) return ops_.handle(numbered({index, extent, axis->extent}, arguments.call), arguments.call);
   Datum numbers = ops_.handle(ops_.coordinates(extent, index, arguments.call), arguments.call);
   bool is_default = first && arguments.locs[1] == arguments.call;
-  if (axis && is_default) origins_.within_block[numbers.as_ir().value] = axis;
+  if (axis && is_default) kernel_.origins.within_block[numbers.as_ir().value] = axis;
   return made(std::move(numbers), {axis});
 }
 
@@ -288,9 +288,9 @@ const KernelAxis* KernelBuilder::axis_of_index(const Datum& index) const {
 }
 
 const KernelAxis* KernelBuilder::axis_of_index(const Value* value) const {
-  auto loop = loop_axes_.find(value);
-  if (loop != loop_axes_.end()) return loop->second;
-  for (const KernelAxis& axis : axes_) {
+  auto loop = kernel_.loop_axes.find(value);
+  if (loop != kernel_.loop_axes.end()) return loop->second;
+  for (const KernelAxis& axis : kernel_.axes) {
     if (axis.index == value) return &axis;
   }
   return nullptr;
@@ -302,7 +302,7 @@ Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
   const KernelAxis* axis = nullptr;
   Value* index = nullptr;
   if (arguments[0].is_none()) {
-    for (const KernelAxis& candidate : axes_) {
+    for (const KernelAxis& candidate : kernel_.axes) {
       if (candidate.grid && (!rows || !axis)) axis = &candidate;
     }
     index = axis ? axis->index : nullptr;
@@ -332,7 +332,7 @@ Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
       rows ? std::vector<Dim>{axis->tile, one} : std::vector<Dim>{one, axis->tile};
   Value* shaped = ops_.reshape(tile, shape);
   if (axis->single) {
-    std::vector<const KernelAxis*>& single = origins_.single[shaped];
+    std::vector<const KernelAxis*>& single = kernel_.origins.single[shaped];
     single.resize(2);
     single[rows ? 0 : 1] = axis;
   }

@@ -40,7 +40,7 @@ std::optional<KernelBuilder::Line> KernelBuilder::line_of(const TilePlace& place
     if (is_other || axis->tile != place.tile) return std::nullopt;
     return Line{axis, nullptr};
   }
-  if (auto loop = loops_.find(place.index); loop != loops_.end()) {
+  if (auto loop = kernel_.loops.find(place.index); loop != kernel_.loops.end()) {
     bool is_other = place.asked && place.asked->extent != loop->second.extent;
     if (is_other || loop->second.step != place.tile) return std::nullopt;
     return Line{nullptr, &loop->second};
@@ -57,9 +57,9 @@ bool KernelBuilder::differ(const Line& a, const Line& b) {
 
 /// The loop that a tile runs along, if it is certainly over something else than an axis of the grid.
 std::optional<std::string> KernelBuilder::other_loop(Value* tile, size_t axis, const KernelAxis& of) const {
-  EdgeSearch search(origins_, kernel_);
+  EdgeSearch search(kernel_.origins, kernel_.op);
   for (const TilePlace& place : search.find(tile, axis).places) {
-    std::optional<Line> line = loops_.contains(place.index) ? line_of(place) : std::nullopt;
+    std::optional<Line> line = kernel_.loops.contains(place.index) ? line_of(place) : std::nullopt;
     if (line && differ(*line, {&of, nullptr})) return line->axis ? "t." + line->axis->name : line->loop->extent->text;
   }
   return std::nullopt;
@@ -134,9 +134,9 @@ void KernelBuilder::help_transpose(DiagnosticEngine::Builder& builder, EdgeSearc
 /// Refuses ops that pair elements of axes that have nothing in common but the extents of their blocks.
 bool KernelBuilder::check_lines() {
   if (evaluator_.is_open()) return true;
-  EdgeSearch search(origins_, kernel_);
+  EdgeSearch search(kernel_.origins, kernel_.op);
   bool good = true;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (!good) return;
     auto found = unrelated_in(search, op);
     if (!found) return;

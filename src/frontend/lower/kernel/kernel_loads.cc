@@ -81,30 +81,30 @@ bool KernelBuilder::add_hint(const std::string& key, int64_t value, Loc loc) {
     return false;
   }
   warn_if_unread(key, attr, loc);
-  Attr schedule = kernel_->attr(schedule::attr::Kernel::schedule);
+  Attr schedule = kernel_.op->attr(schedule::attr::Kernel::schedule);
   if (schedule->get(key)) return true;
   std::vector<NamedAttr> entries = schedule->entries;
   entries.emplace_back(key, attr);
-  kernel_->set(schedule::attr::Kernel::schedule, std::move(entries));
+  kernel_.op->set(schedule::attr::Kernel::schedule, std::move(entries));
   return true;
 }
 
 Loc KernelBuilder::declared_at(const Value* value) const {
-  auto parameter = parameters_.find(value);
-  return parameter == parameters_.end() ? Loc{} : parameter->second->loc;
+  auto parameter = kernel_.parameters.find(value);
+  return parameter == kernel_.parameters.end() ? Loc{} : parameter->second->loc;
 }
 
 /// Marks what the axes of the grid are those of.
 void KernelBuilder::label_axes(DiagnosticEngine::Builder& builder) {
-  if (scan_.context) builder.label(scan_.context->loc, "the axes are declared here");
-  if (signature_->result) builder.label(signature_->result->loc, "the grid has axes of the result");
+  if (kernel_.scan.context) builder.label(kernel_.scan.context->loc, "the axes are declared here");
+  if (kernel_.signature->result) builder.label(kernel_.signature->result->loc, "the grid has axes of the result");
 }
 
 /// Index and extent of this program's tile along one dimension of a parameter.
 std::optional<std::pair<Value*, Dim>> KernelBuilder::instance_tile(const IrValue& tensor,
                                                                    size_t dim, Loc loc) {
   Type type = tensor.value->type();
-  const SignatureParameter* parameter = parameters_.at(tensor.value);
+  const SignatureParameter* parameter = kernel_.parameters.at(tensor.value);
   const KernelAxis* axis = match_axes(parameter->type.dims, type->dims)[dim];
   if (axis && axis->grid) return std::make_pair(axis->index, axis->tile);
   bool whole = axis ? axis->tile == axis->extent : type->dims[dim]->constant().has_value();
@@ -133,8 +133,8 @@ Datum KernelBuilder::load_instance(const IrValue& tensor, const BoundArguments& 
   }
   Datum loaded = make_load(tensor, std::move(index), tile, 0, arguments);
   if (!loaded.is_ir()) return loaded;
-  std::vector<const KernelAxis*>& axes = origins_.single[loaded.as_ir().value];
-  axes = match_axes(parameters_.at(tensor.value)->type.dims, tensor.value->type()->dims);
+  std::vector<const KernelAxis*>& axes = kernel_.origins.single[loaded.as_ir().value];
+  axes = match_axes(kernel_.parameters.at(tensor.value)->type.dims, tensor.value->type()->dims);
   for (const KernelAxis*& axis : axes) axis = axis && axis->single ? axis : nullptr;
   return loaded;
 }
@@ -167,7 +167,7 @@ Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& argume
     if (tile[i] == extents[i] || (constant && *constant >= 1)) continue;
     auto builder = report(diag::tile_load_extent, arguments.locs[Shape], tile[i]->text, i, subject(tensor),
                           extents[i]->text);
-    if (auto parameter = parameters_.find(tensor.value); parameter != parameters_.end()) {
+    if (auto parameter = kernel_.parameters.find(tensor.value); parameter != kernel_.parameters.end()) {
       const std::vector<DimPattern>& written = parameter->second->type.dims;
       Loc declared = written.size() == extents.size() ? written[i].loc : parameter->second->loc;
       builder.label(declared, fmt::format("the whole is {}", extents[i]->text));
@@ -231,7 +231,7 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
   ops_.builder().set_loc(arguments.call);
   Value* value = ops_.builder().value(info(OpKind::Load), {{tensor.value}, std::move(index)},
                                       context().tile(tile, type->dtype), std::move(attributes));
-  if (asked.size() == tile.size()) origins_.asked[value->def()] = std::move(asked);
+  if (asked.size() == tile.size()) kernel_.origins.asked[value->def()] = std::move(asked);
   std::vector<Dim> kept(tile.begin() + ptrdiff_t(drop), tile.end());
   return ops_.handle(ops_.reshape(value, kept), arguments.call);
 }
@@ -299,8 +299,8 @@ Datum KernelBuilder::windows(const BoundArguments& arguments) {
   shape.step = *steps;
   shape.dilation = *dilation;
   if (!window_padding(arguments, shape)) return Datum::poison();
-  Builder builder(module_, kernel_->region()->front());
-  if (Op* first = kernel_->region()->front()->front()) builder.set_before(first);
+  Builder builder(module_, kernel_.op->region()->front());
+  if (Op* first = kernel_.op->region()->front()->front()) builder.set_before(first);
   builder.set_loc(arguments.call);
   Value* view = builder.value(info(OpKind::View), {{memory}}, window_view(context(), shape, memory->type()),
                               {schedule::attr::View::windows(window_attr(context(), shape))});

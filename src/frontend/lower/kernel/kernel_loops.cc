@@ -118,7 +118,7 @@ std::vector<KernelBuilder::Carried> KernelBuilder::carried_names(const ast::For&
   for (std::string_view name : names::assigned_names(loop.body)) {
     if (name == target) continue;
     // Loop bodies have scopes of their own here; around them is the function's.
-    for (Scope* at = &scope; at; at = loop_scopes_.count(at) ? at->parent() : nullptr) {
+    for (Scope* at = &scope; at; at = kernel_.loop_scopes.count(at) ? at->parent() : nullptr) {
       Binding* binding = at->find_here(name);
       if (!binding) continue;
       carried.push_back({name, binding->value});
@@ -167,10 +167,11 @@ std::optional<Flow> KernelBuilder::for_each(const Datum& iterable, const ast::Fo
   Block* outside = ops_.builder().block();
   Block* body = pipeline->region()->add_block();
   Value* index = body->add_arg(context().scalar(DType::I64), module_.intern(target->text));
-  if (const KernelAxis* axis = axis_of_range(*range)) loop_axes_[index] = axis;
-  loops_[index] = {std::string(target->text), target->loc, range->extent, range->step, axis_over(loop), range->steps};
+  if (const KernelAxis* axis = axis_of_range(*range)) kernel_.loop_axes[index] = axis;
+  kernel_.loops[index] = {std::string(target->text), target->loc,  range->extent,  range->step,
+                          axis_over(loop),           range->steps, range->of_cache};
   Scope* inner = evaluator_.open_scope(&scope);
-  loop_scopes_.insert(inner);
+  kernel_.loop_scopes.insert(inner);
   Datum counter = ops_.handle(index, target->loc);
   evaluator_.observe(target->text, target->loc, counter);
   inner->set(target->text, std::move(counter), target->loc);
@@ -179,12 +180,10 @@ std::optional<Flow> KernelBuilder::for_each(const Datum& iterable, const ast::Fo
     inner->set(name.name, ops_.handle(argument, loop.loc), loop.loc);
   }
   ops_.builder().set_end(body);
-  Value* around = std::exchange(cache_index_, range->of_cache ? index : cache_index_);
   if (evaluator_.execute(loop.body, *inner) == Flow::Return) {
     report(diag::return_in_loop, loop.loc)
         .help("a loop carries tiles: s = s + v, of s = tile.zeros((t.m,), f32) before it; return them behind the loop");
   }
-  cache_index_ = around;
   close_loop(pipeline, names, constants, *inner, scope, loop.loc);
   ops_.builder().set_end(outside);
   return Flow::Next;
@@ -192,7 +191,7 @@ std::optional<Flow> KernelBuilder::for_each(const Datum& iterable, const ast::Fo
 
 const KernelAxis* KernelBuilder::axis_of_range(const TileRange& range) const {
   if (range.axis) return range.axis;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (!axis.grid && axis.extent == range.extent && axis.tile == range.step) return &axis;
   }
   return nullptr;
@@ -203,7 +202,7 @@ Op* KernelBuilder::create_pipeline(const TileRange& range, const std::vector<Val
   std::vector<OpAttr> attributes = {schedule::attr::Pipeline::count(context(), range.count)};
   if (const KernelAxis* axis = axis_of_range(range); axis && !axis->grid)
     attributes.push_back(schedule::attr::Pipeline::axis(context(), axis->name));
-  if (auto stages = keys_.find("stages"); stages != keys_.end())
+  if (auto stages = kernel_.keys.find("stages"); stages != kernel_.keys.end())
     attributes.push_back(schedule::attr::Pipeline::stages(stages->second));
   std::vector<Type> types;
   for (Value* init : inits) types.push_back(init->type());
@@ -222,7 +221,7 @@ void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names,
     Binding* binding = inner.find_here(name.name);
     if (!binding || binding->value.is_poison() || name.before.is_poison()) continue;
     // A size of the signature may lend its name to a tile of the loop.
-    if (signature_->declares_dim(name.name)) continue;
+    if (kernel_.signature->declares_dim(name.name)) continue;
     if (!binding->value.is_ir() && equal(binding->value, name.before)) continue;
     auto builder = report(diag::loop_carried_constant, binding->loc, name.name);
     bool holds_values = binding->value.is_sequence() || binding->value.is(DatumKind::Dict);
@@ -239,7 +238,7 @@ void KernelBuilder::close_loop(Op* pipeline, const std::vector<Carried>& names,
     if (value) {
       after = ops_.handle(pipeline->result(unsigned(i)), loc);
       pipeline->result(unsigned(i))->set_name(module_.intern(names[i].name));
-      if (softmax_sums_.count(value)) softmax_sums_.insert(pipeline->result(unsigned(i)));
+      if (kernel_.softmax_sums.count(value)) kernel_.softmax_sums.insert(pipeline->result(unsigned(i)));
     }
     // An error leaves a loop that is dropped with its kernel; any value of the type keeps it well
     // formed till then.

@@ -44,13 +44,13 @@ Datum KernelBuilder::alloc(const BoundArguments& arguments) {
     return evaluator_.unsupported(arguments.locs[Shape], "shared memory of other than 1 to 3 axes");
   }
   if (*dtype == DType::Bool) return evaluator_.unsupported(arguments.locs[Dtype], "shared memory of bool");
-  if (ops_.builder().block() != grid_->region()->front()) {
+  if (ops_.builder().block() != kernel_.grid->region()->front()) {
     return evaluator_.unsupported(arguments.call, "'tile.alloc' in a loop or a branch");
   }
   ops_.builder().set_loc(arguments.call);
   Type type = context().contiguous_view(*shape, *dtype, MemorySpace::Shared);
   Value* memory = ops_.builder().value(info(OpKind::Alloc), {}, type);
-  origins_.allocated[memory] = axes_of(arguments[Shape]);
+  kernel_.origins.allocated[memory] = axes_of(arguments[Shape]);
   return ops_.handle(memory, arguments.call);
 }
 
@@ -70,8 +70,8 @@ Datum KernelBuilder::slot(const Datum& memory, ast::ExprList indices, Scope& sco
   std::vector<Dim> dims(type->dims.begin() + 1, type->dims.end());
   Type slot = context().contiguous_view(std::move(dims), type->dtype, MemorySpace::Shared);
   Value* made = ops_.builder().value(info(OpKind::Slot), {{memory.as_ir().value}, {index}}, slot);
-  const std::vector<const KernelAxis*>& axes = origins_.allocated.at(memory.as_ir().value);
-  origins_.allocated[made] = {axes.begin() + 1, axes.end()};
+  const std::vector<const KernelAxis*>& axes = kernel_.origins.allocated.at(memory.as_ir().value);
+  kernel_.origins.allocated[made] = {axes.begin() + 1, axes.end()};
   return ops_.handle(made, loc);
 }
 
@@ -96,7 +96,7 @@ Datum KernelBuilder::store_memory(const Datum& memory, const Datum& stored, cons
     return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);
-  const std::vector<const KernelAxis*>& axes = origins_.allocated.at(to);
+  const std::vector<const KernelAxis*>& axes = kernel_.origins.allocated.at(to);
   std::vector<Value*> index;
   Place place;
   for (size_t i = 0; i < type->rank(); ++i) {
@@ -150,7 +150,7 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
   }
   ops_.builder().set_loc(arguments.call);
   Op* copy = ops_.builder().op(info(OpKind::CopyAsync), {{from.as_ir().value}, index, {to.as_ir().value}}, {});
-  origins_.asked[copy] = origins_.allocated.at(to.as_ir().value);
+  kernel_.origins.asked[copy] = kernel_.origins.allocated.at(to.as_ir().value);
   return Datum::none();
 }
 
@@ -177,7 +177,7 @@ Datum KernelBuilder::barrier(const BoundArguments& arguments) {
 /// Reports the first two accesses of the memory that nothing orders.
 bool KernelBuilder::check_memory() {
   std::optional<MemoryFault> fault =
-      check_memory_order(dims(), grid_->region()->front(), axes_, origins_.displaced);
+      check_memory_order(dims(), kernel_.grid->region()->front(), kernel_.axes, kernel_.origins.displaced);
   if (!fault) return true;
   auto reported = [&] {
     if (fault->what.empty()) return report(diag::copy_in_flight, fault->op->loc());

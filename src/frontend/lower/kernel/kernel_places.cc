@@ -16,7 +16,7 @@ using schedule::OpKind;
 
 /// The axes of which a dimension has this program's tile.
 std::vector<const KernelAxis*> KernelBuilder::grid_axes_along(Value* tile, size_t axis) {
-  EdgeSearch search(origins_, kernel_);
+  EdgeSearch search(kernel_.origins, kernel_.op);
   search.visit(tile, axis);
   std::vector<const KernelAxis*> found;
   for (const TilePlace& place : search.places()) {

@@ -85,14 +85,15 @@ KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
   PrintPlace place;
   Value *program = nullptr, *iteration = nullptr;
   Dim programs = dims().constant(1), all = programs;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (!axis.grid) continue;
     Dim count = dims().ceildiv(axis.extent, axis.tile);
     program = program ? then(program, axis.index, count) : axis.index;
     programs = dims().mul(programs, count);
   }
   std::vector<Block*> loops;
-  for (Block* block = ops_.builder().block(); block != grid_->region()->front(); block = block->parent_op()->block()) {
+  for (Block* block = ops_.builder().block(); block != kernel_.grid->region()->front();
+       block = block->parent_op()->block()) {
     if (block->parent_op()->is(info(OpKind::Pipeline))) loops.insert(loops.begin(), block);
   }
   for (Block* loop : loops) {
@@ -108,9 +109,10 @@ KernelBuilder::PrintPlace KernelBuilder::print_place(int64_t first) {
 }
 
 Value* KernelBuilder::print_output(DType dtype, const std::vector<Dim>& dims) {
-  std::string name = fmt::format("print{}", print_outputs_.size());
-  print_outputs_.push_back(kernel_->region()->front()->add_arg(context().tensor(dims, dtype), module_.intern(name)));
-  return print_outputs_.back();
+  std::string name = fmt::format("print{}", kernel_.print_outputs.size());
+  kernel_.print_outputs.push_back(
+      kernel_.op->region()->front()->add_arg(context().tensor(dims, dtype), module_.intern(name)));
+  return kernel_.print_outputs.back();
 }
 
 /// `tile` is null for a label alone.
@@ -151,7 +153,7 @@ void KernelBuilder::add_print(const std::string& label, Value* tile, int64_t fir
   }
   Value* shown = print_output(DType::Bool, kept);
   Op* last = builder.op(info(OpKind::Scatter), {{holds}, {shown}, index}, {});
-  prints_.push_back(
+  kernel_.prints.push_back(
       {label, place_of(last), values ? values : shown, shown, extents, place.trip_counts, place.loop});
 }
 
@@ -191,7 +193,7 @@ Datum KernelBuilder::print(const BoundArguments& arguments) {
         .help("call the kernel in a @jit function, whose calls print what it shows");
     return Datum::none();
   }
-  if (prints_.size() + tiles.size() > most_prints) {
+  if (kernel_.prints.size() + tiles.size() > most_prints) {
     return evaluator_.unsupported(arguments.call, fmt::format("more than {} values that a kernel prints", most_prints));
   }
   for (Value* tile : tiles) add_print(label.as_string(), tile, *first, arguments.call);
@@ -201,24 +203,26 @@ Datum KernelBuilder::print(const BoundArguments& arguments) {
 /// Whether a scatter stores what is printed.
 bool KernelBuilder::is_print(Op* scatter) const {
   if (!scatter->is(info(OpKind::Scatter))) return false;
-  return std::ranges::find(print_outputs_, scatter->in(schedule::in::Scatter::memory)) != print_outputs_.end();
+  return std::ranges::find(kernel_.print_outputs, scatter->in(schedule::in::Scatter::memory)) !=
+         kernel_.print_outputs.end();
 }
 
 void KernelBuilder::describe_prints(schedule::KernelInstance& instance,
                                     const std::map<std::string, Dim, std::less<>>& to_caller) {
-  if (prints_.empty()) return;
-  kernel_->set(schedule::attr::Kernel::outputs,
-               int64_t(result_dims_.size() + print_outputs_.size()));
+  if (kernel_.prints.empty()) return;
+  kernel_.op->set(schedule::attr::Kernel::outputs,
+               int64_t(kernel_.result_dims.size() + kernel_.print_outputs.size()));
   auto sizes = [&](const std::vector<Dim>& list) {
     std::vector<Dim> of_caller;
     for (Dim dim : list) of_caller.push_back(dims().substitute(dim, to_caller));
     return context().dims_array(of_caller);
   };
   auto output = [&](Value* value) {
-    return unsigned(result_dims_.size() + size_t(std::ranges::find(print_outputs_, value) - print_outputs_.begin()));
+    return unsigned(kernel_.result_dims.size() +
+                    size_t(std::ranges::find(kernel_.print_outputs, value) - kernel_.print_outputs.begin()));
   };
   std::map<Block*, int64_t> loops;
-  for (const Print& print : prints_) {
+  for (const KernelFunction::Print& print : kernel_.prints) {
     int64_t number = int64_t(instance.prints.size());
     int64_t loop = print.loop ? loops.try_emplace(print.loop, number).first->second : number;
     using entry::PrintItem;
@@ -229,7 +233,7 @@ void KernelBuilder::describe_prints(schedule::KernelInstance& instance,
     instance.prints.push_back({item, output(print.values), output(print.shown)});
   }
   std::vector<Dim> grid;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (axis.grid) grid.push_back(dims().ceildiv(axis.extent, axis.tile));
   }
   instance.grid = sizes(grid);

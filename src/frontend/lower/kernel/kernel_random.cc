@@ -117,13 +117,13 @@ Value* KernelBuilder::element_numbers(const std::vector<Dim>& dims, bool weights
     int dim = -1;
   };
   std::vector<Coordinate> coordinates;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (axis.grid) coordinates.push_back({&axis, axis.index});
   }
   std::vector<Coordinate> loops;
   for (Block* block = ops_.builder().block(); block && block->parent_op(); block = block->parent_op()->block()) {
-    auto loop = block->arg_count() ? loop_axes_.find(block->arg(0)) : loop_axes_.end();
-    if (loop != loop_axes_.end() && !loop->second->grid) loops.push_back({loop->second, block->arg(0)});
+    auto loop = block->arg_count() ? kernel_.loop_axes.find(block->arg(0)) : kernel_.loop_axes.end();
+    if (loop != kernel_.loop_axes.end() && !loop->second->grid) loops.push_back({loop->second, block->arg(0)});
   }
   coordinates.insert(coordinates.end(), loops.rbegin(), loops.rend());
   bool by_loop = weights && !loops.empty() && loops.front().axis->tile == dims.back();
@@ -188,13 +188,13 @@ Datum KernelBuilder::random_uniform(const BoundArguments& arguments) {
 
 /// The seed that the kernel's call gives; poison, with a diagnostic, where it gives none.
 Datum KernelBuilder::load_seed_of_call(Loc loc) {
-  if (!seed_of_call_) {
+  if (!kernel_.seed_of_call) {
     report(diag::missing_argument, loc, "seed", "dropout_in_kernel")
         .help("only the kernel's own body may leave it out, in a call that knows the probability is not 0");
     return Datum::poison();
   }
   ops_.builder().set_loc(loc);
-  Value* tile = ops_.builder().value(info(OpKind::Load), {{seed_of_call_}, {}}, context().tile({}, DType::U64));
+  Value* tile = ops_.builder().value(info(OpKind::Load), {{kernel_.seed_of_call}, {}}, context().tile({}, DType::U64));
   return ops_.handle(ops_.builder().value(info(OpKind::Extract), {{tile}}, context().scalar(DType::U64)), loc);
 }
 
@@ -206,7 +206,7 @@ Datum KernelBuilder::undropped(const BoundArguments& arguments, double p, const 
   if (!stream) return Datum::poison();
   bool by_call = arguments[Seed].is_none();
   Datum given = by_call ? load_seed_of_call(arguments.call) : arguments[Seed];
-  if (by_call) *stream += draws_by_call_++;
+  if (by_call) *stream += kernel_.draws_by_call++;
   Value* seed = given.is_poison() ? nullptr : seed_key(given, dims.size(), arguments.locs[Seed]);
   if (!seed) return Datum::poison();
   Value* numbers = nullptr;

@@ -70,27 +70,27 @@ bool KernelBuilder::check_privileges(const TypePattern& type) {
 
 /// The results that regions add: their types, after those that the source returns.
 bool KernelBuilder::declare_regions() {
-  returned_ = result_dims_.size();
+  kernel_.returned = kernel_.result_dims.size();
   size_t next = 0;
-  for (const SignatureParameter* parameter : ordered_parameters(*signature_)) {
+  for (const SignatureParameter* parameter : ordered_parameters(*kernel_.signature)) {
     size_t operand = next;
     if (is_cache(parameter->type)) next += cache_operands;
     Type type = operand_of(*parameter, next);
     if (!type || !is_region(parameter->type)) continue;
-    auto extents = evaluate_dims(evaluator_, parameter->type, *scope_);
+    auto extents = evaluate_dims(evaluator_, parameter->type, *kernel_.scope);
     if (!extents) return false;
-    regions_.push_back({parameter, operand});
-    result_dims_.push_back(std::move(*extents));
-    result_dtypes_.push_back(type->dtype);
+    kernel_.regions.push_back({parameter, operand});
+    kernel_.result_dims.push_back(std::move(*extents));
+    kernel_.result_dtypes.push_back(type->dtype);
   }
   return true;
 }
 
 /// The region behind a tensor of the body; null for others.
 KernelBuilder::Region* KernelBuilder::region_of(const Value* tensor) {
-  auto parameter = parameters_.find(tensor);
-  for (Region& region : regions_) {
-    if (parameter != parameters_.end() && region.parameter == parameter->second) return &region;
+  auto parameter = kernel_.parameters.find(tensor);
+  for (Region& region : kernel_.regions) {
+    if (parameter != kernel_.parameters.end() && region.parameter == parameter->second) return &region;
   }
   return nullptr;
 }
@@ -148,7 +148,7 @@ std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& t
 /// The grid's axes of more than one program that do not pick the tile.
 std::vector<const KernelAxis*> KernelBuilder::unused_axes(const Place& place) const {
   std::vector<const KernelAxis*> unused;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (!axis.grid || axis.tile == axis.extent) continue;
     bool picks = std::any_of(place.begin(), place.end(), [&](const auto& part) { return part.first == axis.index; });
     if (!picks) unused.push_back(&axis);
@@ -160,16 +160,17 @@ std::vector<const KernelAxis*> KernelBuilder::unused_axes(const Place& place) co
 /// loop take all tiles, and no loop but those, nor a branch, is around.
 bool KernelBuilder::covers(const Region& region, const Place& place) {
   std::set<Value*> loops;
-  for (Block* block = ops_.builder().block(); block != grid_->region()->front(); block = block->parent_op()->block()) {
+  for (Block* block = ops_.builder().block(); block != kernel_.grid->region()->front();
+       block = block->parent_op()->block()) {
     Op* loop = block->parent_op();
     if (!loop->is(info(OpKind::Pipeline)) || loop->slot_size(schedule::in::Pipeline::bounds)) return false;
     loops.insert(block->arg(0));
   }
   for (size_t i = 0; i < place.size(); ++i) {
     auto [index, extent] = place[i];
-    Dim size = result_dims_[returned_ + size_t(&region - regions_.data())][i];
+    Dim size = kernel_.result_dims[kernel_.returned + size_t(&region - kernel_.regions.data())][i];
     bool whole = extent == size && index->def() && index->def()->is(info(OpKind::Constant));
-    for (const KernelAxis& axis : axes_) {
+    for (const KernelAxis& axis : kernel_.axes) {
       whole |= axis.grid && axis.index == index && axis.extent == size && axis.tile == extent;
     }
     if (loops.erase(index)) {
@@ -288,7 +289,7 @@ bool KernelBuilder::store_tile(Region& region, Value* value, const Place& place,
 /// A program's part of the sum: the region's output has a leading dimension for each axis of the grid whose programs
 /// share a tile.
 bool KernelBuilder::add_part(Region& region, Value* value, const Place& place, Loc loc) {
-  bool once = !region.stored.known() && ops_.builder().block() == grid_->region()->front();
+  bool once = !region.stored.known() && ops_.builder().block() == kernel_.grid->region()->front();
   if (!once || !covers(region, place)) {
     evaluator_.unsupported(loc, "a sum in a region that is not stored once, whole, outside of loops and branches");
     return false;
@@ -314,7 +315,7 @@ bool KernelBuilder::add_part(Region& region, Value* value, const Place& place, L
 
 /// Each region is stored somewhere.
 bool KernelBuilder::check_regions() {
-  for (const Region& region : regions_) {
+  for (const Region& region : kernel_.regions) {
     if (region.stored.known()) continue;
     report(diag::region_not_stored, region.parameter->loc, function_.name, region.parameter->name)
         .help(fmt::format("store one: tile.store(v, {}), or leave the region out", region.parameter->name));
@@ -325,10 +326,10 @@ bool KernelBuilder::check_regions() {
 
 void KernelBuilder::describe_regions(schedule::KernelInstance& instance,
                                      const std::map<std::string, Dim, std::less<>>& to_caller) {
-  for (size_t r = 0; r < regions_.size(); ++r) {
-    const Region& region = regions_[r];
+  for (size_t r = 0; r < kernel_.regions.size(); ++r) {
+    const Region& region = kernel_.regions[r];
     const TypePattern& type = region.parameter->type;
-    schedule::KernelRegion described{unsigned(region.operand), unsigned(returned_ + r), {}, is_read(type),
+    schedule::KernelRegion described{unsigned(region.operand), unsigned(kernel_.returned + r), {}, is_read(type),
                                      is_summed(type) && !region.adds, region.keeps};
     for (Dim part : region.parts) described.parts.push_back(dims().substitute(part, to_caller));
     instance.regions.push_back(std::move(described));

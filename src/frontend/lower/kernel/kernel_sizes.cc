@@ -24,7 +24,7 @@ std::string subject_of(const IrValue& value) {
 }  // namespace
 
 Datum KernelBuilder::received(const Scope& from, Datum value) {
-  bool is_own = !has_symbols_ || own_scopes_.count(&from) != 0;
+  bool is_own = !kernel_.has_symbols || kernel_.own_scopes.count(&from) != 0;
   if (is_own) return value;
   if (!value.is_ir()) {
     return evaluator_.may_make(value.measure().parts, request_.loc) ? captured(value) : Datum::poison();
@@ -61,8 +61,8 @@ Dim KernelBuilder::captured_size(Dim of_source) {
     Dim size = dims().symbol(symbol);
     if (Dim own = own_dim(size)) return own;
     std::string name(symbol);
-    for (unsigned n = 1; bindings_.dims.count(name) != 0; ++n) name = fmt::format("{}_{}", symbol, n);
-    bindings_.dims[name] = {size, request_.loc, fmt::format("'{}'", symbol)};
+    for (unsigned n = 1; kernel_.bindings.dims.count(name) != 0; ++n) name = fmt::format("{}_{}", symbol, n);
+    kernel_.bindings.dims[name] = {size, request_.loc, fmt::format("'{}'", symbol)};
     return dims().symbol(name);
   });
 }

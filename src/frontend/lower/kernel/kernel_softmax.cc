@@ -165,7 +165,7 @@ Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
   }
   Datum sum = apply_kind(Kind::Add, {apply_kind(Kind::Mul, {given[L], alpha}, loc), added}, loc);
   if (sum.is_poison() || weights.is_poison() || alpha.is_poison()) return Datum::poison();
-  softmax_sums_.insert(sum.as_ir().value);
+  kernel_.softmax_sums.insert(sum.as_ir().value);
   Datum scaled = apply_kind(Kind::Mul, {given[Acc], as_column(alpha)}, loc);
   Datum rounded = ops_.cast(weights, given[V].as_ir().value->type()->dtype, loc);
   if (scaled.is_poison()) return scaled;
@@ -185,10 +185,11 @@ Datum KernelBuilder::divisor(const Datum& by, Loc loc) {
   if (!by.is_ir()) return by;
   const Value* value = by.as_ir().value;
   while (const Op* def = value->def()) {
-    if (softmax_sums_.count(value) || !(def->is(info(OpKind::Reshape)) || def->is(info(OpKind::Broadcast)))) break;
+    if (kernel_.softmax_sums.count(value) || !(def->is(info(OpKind::Reshape)) || def->is(info(OpKind::Broadcast))))
+      break;
     value = def->operand(0);
   }
-  if (!softmax_sums_.count(value)) return by;
+  if (!kernel_.softmax_sums.count(value)) return by;
   Datum none = apply_kind(Kind::Eq, {by, Datum::number(0)}, loc);
   return apply_kind(Kind::Select, {none, Datum::number(1), by}, loc);
 }

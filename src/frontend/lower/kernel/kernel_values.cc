@@ -97,7 +97,7 @@ std::optional<Datum> KernelBuilder::subscript(const Datum& object, ast::ExprList
   for (; next < old.size(); shape.push_back(old[next++])) from.push_back(int(next));
   ops_.builder().set_loc(loc);
   Value* shaped = ops_.reshape(object.as_ir().value, std::move(shape));
-  if (shaped != object.as_ir().value) origins_.inserted[shaped] = std::move(from);
+  if (shaped != object.as_ir().value) kernel_.origins.inserted[shaped] = std::move(from);
   return ops_.handle(shaped, loc);
 }
 

@@ -30,7 +30,7 @@ bool KernelBuilder::is_added_up(Value* sum) {
     };
     bool passes = user->is(info(OpKind::Reshape)) ||
                   (user->is(info(OpKind::Reduce)) && user->attr(attr::Reduce::kind) == "sum");
-    if (!std::ranges::any_of(regions_, holds) && !(passes && is_added_up(user->result()))) return false;
+    if (!std::ranges::any_of(kernel_.regions, holds) && !(passes && is_added_up(user->result()))) return false;
   }
   return true;
 }
@@ -42,7 +42,7 @@ void KernelBuilder::find_combined(std::set<const KernelAxis*>& whole) {
     bool adds = op->is(info(OpKind::Reduce)) && op->attr(attr::Reduce::kind) == "sum" &&
                 is_added_up(op->result());
     if (adds || op->is(info(OpKind::Scatter))) continue;
-    EdgeSearch search(origins_, kernel_);
+    EdgeSearch search(kernel_.origins, kernel_.op);
     search.visit(op->operand(0), is_dot ? 1 : size_t(op->attr(attr::Reduce::axis)));
     if (is_dot) search.visit(op->in(in::Dot::b), 0);
     whole.insert(search.axes().begin(), search.axes().end());
@@ -56,18 +56,18 @@ void KernelBuilder::find_combined(std::set<const KernelAxis*>& whole) {
 std::set<const KernelAxis*> KernelBuilder::whole_axes() {
   std::set<const KernelAxis*> whole;
   find_combined(whole);
-  for (const auto& [value, place] : origins_.numbered) {
+  for (const auto& [value, place] : kernel_.origins.numbered) {
     if (axis_of_index(place.index)) continue;
-    for (const KernelAxis& axis : axes_) {
+    for (const KernelAxis& axis : kernel_.axes) {
       if (axis.tile == place.tile) whole.insert(&axis);
     }
   }
-  for (const auto& [value, axes] : origins_.made) {
+  for (const auto& [value, axes] : kernel_.origins.made) {
     if (value->def()->is(info(OpKind::Iota))) whole.insert(axes.begin(), axes.end());
   }
   auto loaded = [&](Value* memory, Type tile, const std::vector<Value*>& index) {
-    auto parameter = parameters_.find(memory);
-    if (parameter == parameters_.end()) return;
+    auto parameter = kernel_.parameters.find(memory);
+    if (parameter == kernel_.parameters.end()) return;
     std::vector<const KernelAxis*> axes = match_axes(parameter->second->type.dims, memory->type()->dims);
     for (size_t i = 0; i < axes.size(); ++i) {
       if (axes[i] && tile->dims[i] == axes[i]->tile && axis_of_index(index[i]) != axes[i]) whole.insert(axes[i]);
@@ -75,12 +75,12 @@ std::set<const KernelAxis*> KernelBuilder::whole_axes() {
   };
   auto stored = [&](Value* memory, const std::vector<Value*>& index) {
     auto is_sum = [&](const Region& each) { return each.out == memory && is_summed(each.parameter->type); };
-    if (memory->def() || std::ranges::any_of(regions_, is_sum)) return;
-    for (const KernelAxis& axis : axes_) {
+    if (memory->def() || std::ranges::any_of(kernel_.regions, is_sum)) return;
+    for (const KernelAxis& axis : kernel_.axes) {
       if (axis.grid && std::ranges::find(index, axis.index) == index.end()) whole.insert(&axis);
     }
   };
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (op->is(info(OpKind::Load))) loaded(op->in(in::Load::memory), op->result()->type(), op->ins(in::Load::index));
     if (op->is(info(OpKind::Store))) stored(op->in(in::Store::memory), op->ins(in::Store::index));
   });
@@ -92,13 +92,13 @@ std::set<const KernelAxis*> KernelBuilder::whole_axes() {
 std::vector<std::string> KernelBuilder::suggested_blocks() {
   std::set<const KernelAxis*> whole = whole_axes();
   auto is_looped = [&](const KernelAxis& axis) {
-    return std::ranges::any_of(loop_axes_, [&](const auto& loop) { return loop.second == &axis; });
+    return std::ranges::any_of(kernel_.loop_axes, [&](const auto& loop) { return loop.second == &axis; });
   };
   std::vector<const KernelAxis*> cut;
   std::vector<std::string> looped;
   bool leaves_rows = false, has_dot = false;
-  walk(kernel_, [&](Op* op) { has_dot |= op->is(info(OpKind::Dot)); });
-  for (const KernelAxis& axis : axes_) {
+  walk(kernel_.op, [&](Op* op) { has_dot |= op->is(info(OpKind::Dot)); });
+  for (const KernelAxis& axis : kernel_.axes) {
     if (axis.blocked || axis.tile->is_constant(1)) continue;
     bool stays = whole.count(&axis) || !(axis.grid || is_looped(axis));
     leaves_rows |= stays;
@@ -122,7 +122,7 @@ void KernelBuilder::warn_of_one_program() {
   const Loc& loc = function_.loc;
   if (evaluator_.is_open() || session().is_builtin(loc)) return;
   std::vector<Dim> extents;
-  for (const KernelAxis& axis : axes_) {
+  for (const KernelAxis& axis : kernel_.axes) {
     if (!axis.grid) continue;
     if (axis.blocked || axis.tile != axis.extent) return;
     extents.push_back(axis.extent);

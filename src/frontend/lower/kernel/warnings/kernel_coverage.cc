@@ -34,11 +34,11 @@ bool contains(const ast::Expr& expr, const ast::Node& node) {
 /// How loads and copies take the dimensions of parameters.
 std::vector<KernelBuilder::TakenPart> KernelBuilder::taken_parts() {
   std::vector<TakenPart> parts;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (!op->is(info(OpKind::Load)) && !op->is(info(OpKind::CopyAsync))) return;
     std::optional<Access> access = access_of(op);
-    auto parameter = access ? parameters_.find(access->memory) : parameters_.end();
-    if (parameter == parameters_.end() || access->tile.size() != access->index.size()) return;
+    auto parameter = access ? kernel_.parameters.find(access->memory) : kernel_.parameters.end();
+    if (parameter == kernel_.parameters.end() || access->tile.size() != access->index.size()) return;
     const SignatureParameter& of = *parameter->second;
     std::vector<const KernelAxis*> axes = match_axes(of.type.dims, access->memory->type()->dims);
     for (size_t i = 0; i < access->index.size(); ++i) {
@@ -54,12 +54,12 @@ bool KernelBuilder::is_stored_along(const TakenPart& taken) const {
   const KernelAxis& axis = *taken.axis;
   if (!axis.grid || !fixed_index(taken.index) || taken.tile != axis.tile || axis.is_one_tile()) return false;
   bool found = false;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (!op->is(info(OpKind::Store)) || found) return;
     std::vector<Value*> index = op->ins(in::Store::index);
     auto at = std::ranges::find(index, axis.index);
     if (at == index.end()) return;
-    EdgeSearch search(origins_, kernel_);
+    EdgeSearch search(kernel_.origins, kernel_.op);
     search.visit(op->in(in::Store::value), size_t(at - index.begin()));
     found = std::ranges::any_of(search.places(), [&](const TilePlace& place) { return place.index == taken.index; });
   });
@@ -83,12 +83,12 @@ bool KernelBuilder::is_only_part(const TakenPart& taken, const std::vector<Taken
 /// The innermost loop around it that counts the tiles of what is taken, or else the first one elsewhere.
 std::pair<const KernelBuilder::LoopTiles*, bool> KernelBuilder::loop_over(const TakenPart& taken) const {
   std::pair<const LoopTiles*, bool> found{nullptr, false};
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (!op->is(info(OpKind::Pipeline))) return;
     const Value* counter = op->region()->front()->arg(0);
-    const LoopTiles& tiles = loops_.at(counter);
-    auto axis = loop_axes_.find(counter);
-    bool counts = taken.axis ? axis != loop_axes_.end() && axis->second == taken.axis
+    const LoopTiles& tiles = kernel_.loops.at(counter);
+    auto axis = kernel_.loop_axes.find(counter);
+    bool counts = taken.axis ? axis != kernel_.loop_axes.end() && axis->second == taken.axis
                              : tiles.extent == taken.extent && tiles.step == taken.tile;
     bool is_around = false;
     for (const Op* at = taken.op->parent(); at; at = at->parent()) is_around |= at == op;
@@ -155,14 +155,14 @@ void KernelBuilder::warn_of_parts() {
 void KernelBuilder::warn_of_extents() {
   if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
   std::vector<std::pair<Op*, Access>> all;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     auto access = access_of(op);
     if (access && access->tile.size() == access->index.size()) all.emplace_back(op, std::move(*access));
   });
   auto tiles = [&](Dim extent, Dim tile) { return tile == extent ? dims().constant(1) : dims().ceildiv(extent, tile); };
   for (const auto& [op, access] : all) {
-    auto parameter = parameters_.find(access.memory);
-    for (size_t i = 0; parameter != parameters_.end() && i < access.index.size(); ++i) {
+    auto parameter = kernel_.parameters.find(access.memory);
+    for (size_t i = 0; parameter != kernel_.parameters.end() && i < access.index.size(); ++i) {
       std::optional<Counter> counter = counter_of(access.index[i]);
       Dim extent = access.extent(i), tile = access.tile[i];
       if (!counter || tile->is_constant(1) || has_bounds(access.index[i])) continue;
@@ -230,7 +230,7 @@ bool KernelBuilder::reaches_block(Value* value, const KernelAxis& axis, std::set
 /// Whether the kernel stores something for each block of an axis: the result of each is meant.
 bool KernelBuilder::has_part_for_each_block(const KernelAxis& axis) const {
   bool found = false;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     Dim extent = op->is(info(OpKind::Store)) ? extent_along(op, axis) : nullptr;
     found |= extent && extent != axis.tile;
   });
@@ -241,13 +241,13 @@ bool KernelBuilder::has_part_for_each_block(const KernelAxis& axis) const {
 /// written, or a mention of the extent. What cannot be told from another axis counts as a use. A store that adds up has
 /// parts for programs along any axis, so a use of the index in the IR says nothing.
 bool KernelBuilder::has_use(const KernelAxis& axis) const {
-  if (named_axes_.contains(&axis)) return true;
+  if (kernel_.named_axes.contains(&axis)) return true;
   bool found = false;
   auto look = [&](Type type) {
     found = found || std::ranges::find(type->dims, axis.extent) != type->dims.end();
   };
-  walk(kernel_, [&](Op* op) {
-    if (op == kernel_) return;
+  walk(kernel_.op, [&](Op* op) {
+    if (op == kernel_.op) return;
     for (unsigned i = 0; i < op->operand_count(); ++i) look(op->operand(i)->type());
     for (unsigned i = 0; i < op->result_count(); ++i) look(op->result(i)->type());
   });
@@ -260,7 +260,7 @@ bool KernelBuilder::has_use(const KernelAxis& axis) const {
     const auto* name = ast::as<ast::Name>(&node);
     if (!name || !names.contains(name->text)) return;
     auto has_name = [&](const ast::Argument& argument) { return contains(*argument.value, node); };
-    found = found || std::ranges::none_of(scan_.context->arguments, has_name);
+    found = found || std::ranges::none_of(kernel_.scan.context->arguments, has_name);
   };
   for (const ast::Stmt* stmt : function_.def->body) ast::walk(*stmt, visit);
   return found;
@@ -268,8 +268,8 @@ bool KernelBuilder::has_use(const KernelAxis& axis) const {
 
 /// Warns of axes that nothing uses: the programs along such an axis of the grid all do the same work.
 void KernelBuilder::warn_of_unused_axes() {
-  if (evaluator_.is_open() || session().is_builtin(function_.loc) || !scan_.context) return;
-  for (const KernelAxis& axis : axes_) {
+  if (evaluator_.is_open() || session().is_builtin(function_.loc) || !kernel_.scan.context) return;
+  for (const KernelAxis& axis : kernel_.axes) {
     if (!axis.source || has_use(axis)) continue;
     const Loc& loc = axis.source->loc;
     if (!session().say_once(fmt::format("unused axis:{}:{}:{}", loc.file, loc.line, loc.column))) continue;
@@ -284,7 +284,7 @@ void KernelBuilder::warn_of_unused_axes() {
 std::vector<const KernelAxis*> KernelBuilder::combined_axes_of(Op* op) {
   size_t along = size_t(op->attr(common::Along::axis));
   std::vector<const KernelAxis*> axes = grid_axes_along(op->operand(0), along);
-  EdgeSearch search(origins_, kernel_);
+  EdgeSearch search(kernel_.origins, kernel_.op);
   search.visit(op->operand(0), along);
   if (!search.places().empty()) return axes;
   for (const KernelAxis* axis : search.axes()) {

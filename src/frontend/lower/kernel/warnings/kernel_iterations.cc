@@ -47,14 +47,14 @@ void KernelBuilder::warn_of_carried(Op* loop) {
     bool is_dot = left->def()->is(info(OpKind::Dot));
     std::string help = is_dot ? fmt::format("let the dot add to it: tile.dot(a, b, {})", name)
                               : fmt::format("combine the two, as in {0} = {0} + x, or assign it after the loop", name);
-    session().report(diag::replaced_in_loop, loc, name, loops_.at(body->arg(0)).name).help(help);
+    session().report(diag::replaced_in_loop, loc, name, kernel_.loops.at(body->arg(0)).name).help(help);
   }
 }
 
 /// A tile that each iteration stores where the one before did. Loads see a region as the kernel found it, so nothing
 /// adds up there.
 void KernelBuilder::warn_of_stored(Op* loop) {
-  for (const Region& region : regions_) {
+  for (const Region& region : kernel_.regions) {
     for (Op* op : *loop->region()->front()) {
       if (!op->is(info(OpKind::Store)) || op->in(in::Store::memory) != region.out) continue;
       std::set<const Value*> seen;
@@ -63,7 +63,8 @@ void KernelBuilder::warn_of_stored(Op* loop) {
       const Loc& loc = op->loc();
       if (!session().say_once(fmt::format("stored:{}:{}:{}", loc.file, loc.line, loc.column))) continue;
       session()
-          .report(diag::stored_in_loop, loc, loops_.at(loop->region()->front()->arg(0)).name, region.parameter->name)
+          .report(diag::stored_in_loop, loc, kernel_.loops.at(loop->region()->front()->arg(0)).name,
+                  region.parameter->name)
           .help("store it after the loop, or at a place of the iteration's own");
     }
   }
@@ -73,7 +74,7 @@ void KernelBuilder::warn_of_stored(Op* loop) {
 /// may be there to repeat.
 void KernelBuilder::warn_of_counter(Op* loop) {
   const Value* counter = loop->region()->front()->arg(0);
-  const LoopTiles& tiles = loops_.at(counter);
+  const LoopTiles& tiles = kernel_.loops.at(counter);
   bool repeats = tiles.step->is_constant(1) || tiles.name.starts_with('_');
   if (counter->first_use() || repeats || session().is_builtin(tiles.loc)) return;
   bool has_said = std::ranges::any_of(taken_parts(), [&](const TakenPart& taken) {
@@ -90,7 +91,7 @@ void KernelBuilder::warn_of_counter(Op* loop) {
 /// A loop of one iteration replaces nothing.
 void KernelBuilder::warn_of_iterations() {
   if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (!op->is(info(OpKind::Pipeline)) || op->attr(schedule::attr::Pipeline::count)->is_constant(1)) return;
     warn_of_carried(op);
     warn_of_stored(op);
@@ -101,7 +102,7 @@ void KernelBuilder::warn_of_iterations() {
 /// acc + tile.dot(a, b, acc) has acc twice.
 void KernelBuilder::warn_of_sums() {
   if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     if (!op->is(info(ElementwiseKind::Add))) return;
     for (unsigned side : {0u, 1u}) {
       Value* other = op->operand(1 - side);

@@ -54,7 +54,7 @@ bool keeps_numbers(Op* op) {
 void KernelBuilder::warn_of_memory() {
   if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
   bool has_memory = false, copies = false;
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     copies |= op->is(info(OpKind::CopyAsync));
     if (!op->is(info(OpKind::Alloc))) return;
     has_memory = true;
@@ -66,7 +66,7 @@ void KernelBuilder::warn_of_memory() {
           .report(diag::unread_memory, loc)
           .help("load it, as in tile.load(s), or leave it out with what fills it");
   });
-  walk(kernel_, [&](Op* op) {
+  walk(kernel_.op, [&](Op* op) {
     bool is_wait = op->is(info(OpKind::CopyWait)), is_barrier = op->is(info(OpKind::Barrier));
     if (!(is_wait && !copies) && !(is_barrier && !has_memory)) return;
     const Loc& loc = op->loc();
@@ -89,7 +89,7 @@ bool KernelBuilder::is_placed(Value* numbers, const KernelAxis& axis, std::set<c
       auto is_of = [&](const auto& loop) { return loop.second == &axis && is_computed_of(other, loop.first); };
       if (other == numbers) continue;
       if (axis.index && is_computed_of(other, axis.index)) return true;
-      if (std::ranges::any_of(loop_axes_, is_of)) return true;
+      if (std::ranges::any_of(kernel_.loop_axes, is_of)) return true;
     }
     if (is_placed(op->result(), axis, seen)) return true;
   }
@@ -99,9 +99,10 @@ bool KernelBuilder::is_placed(Value* numbers, const KernelAxis& axis, std::set<c
 /// tile.arange(t.n) in a kernel that has several tiles of the axis.
 void KernelBuilder::warn_of_numbers() {
   if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
-  walk(kernel_, [&](Op* op) {
-    auto numbers = op->is(info(OpKind::Iota)) ? origins_.within_block.find(op->result()) : origins_.within_block.end();
-    if (numbers == origins_.within_block.end() || op->result()->unused()) return;
+  walk(kernel_.op, [&](Op* op) {
+    auto numbers = op->is(info(OpKind::Iota)) ? kernel_.origins.within_block.find(op->result())
+                                              : kernel_.origins.within_block.end();
+    if (numbers == kernel_.origins.within_block.end() || op->result()->unused()) return;
     const KernelAxis& axis = *numbers->second;
     const Loc& loc = op->loc();
     std::set<const Value*> seen;
