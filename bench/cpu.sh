@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures products on this CPU beside oneDNN and OpenBLAS and prints a table.
+# Measures matmuls on this CPU beside oneDNN and OpenBLAS and prints a table.
 # Usage: bench/cpu.sh [--json FILE] [--only PREFIX] [--sizes N,…] [--threads N,…] [--rounds N] [--target T,…]
 # Peers are Debian's libdnnl-dev and libopenblas-dev, which only this needs.
 set -euo pipefail

@@ -1,4 +1,4 @@
-// f32 products beside OpenBLAS's sgemm: one thread, one process, random data, medians of alternating runs.
+// f32 matmuls beside OpenBLAS's sgemm: one thread, one process, random data, medians of alternating runs.
 //
 // The kernel is written at schedule level with the tile shape of a schedule entry and goes through every pass from
 // there, as a compiled program does.
@@ -142,7 +142,8 @@ void run(const Options& o) {
   std::mt19937 random(1);
   std::uniform_real_distribution<float> uniform(-1, 1);
   std::vector<float> a(size_t(o.m * o.k)), b(size_t(o.k * o.n)), ours(size_t(o.m * o.n), NAN), theirs = ours;
-  for (std::vector<float>* operand : {&a, &b}) std::generate(operand->begin(), operand->end(), [&] { return uniform(random); });
+  for (std::vector<float>* operand : {&a, &b})
+    std::generate(operand->begin(), operand->end(), [&] { return uniform(random); });
   Op* function = compiled.function();
   std::vector<int64_t> dims;
   for (Attr name : function->attr("dims")->elements) {
@@ -179,7 +180,7 @@ void run(const Options& o) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("f32 products beside OpenBLAS, one thread");
+  CLI::App app("f32 matmuls beside OpenBLAS, one thread");
   app.add_option("-m", options.m);
   app.add_option("-n", options.n);
   app.add_option("-k", options.k);

@@ -1,4 +1,4 @@
-// Products of compiled bundles beside oneDNN and OpenBLAS: one process, the same random data, all
+// Matmuls of compiled bundles beside oneDNN and OpenBLAS: one process, the same random data, all
 // in turn.
 //
 // Times are medians over rounds in which each runs, so that a change of the machine's speed
@@ -123,7 +123,7 @@ class Matrix {
   void* data_;
 };
 
-/// One product on the same data by any number of contestants, each with its own result.
+/// One matmul on the same data by any number of contestants, each with its own result.
 class Contest {
  public:
   struct Contestant {
@@ -336,7 +336,7 @@ int main(int argc, char** argv) {
   std::vector<int64_t> sizes = {1024, 2048};
   std::vector<int> threads = {1, 2};
   int rounds = 7;
-  CLI::App app("Products of bundles beside oneDNN and OpenBLAS, in GFLOP/s");
+  CLI::App app("Matmuls of bundles beside oneDNN and OpenBLAS, in GFLOP/s");
   app.add_option("bundles", bundles, "compiled from bench/gemm.tsr")->required();
   app.add_option("--json", json, "also write the rows to FILE");
   app.add_option("--only", only, "entries that start so: f32, bf16, f32_nk");

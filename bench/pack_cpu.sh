@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Collects what another x86-64 Linux machine needs to measure products on its CPU beside oneDNN and OpenBLAS.
+# Collects what another x86-64 Linux machine needs to measure matmuls on its CPU beside oneDNN and OpenBLAS.
 # Usage: bench/pack_cpu.sh DIR [--target T,…] [--source FILE.tsr]…
 # There, DIR/run.sh [--json FILE] and the options of bench/cpu.sh check all results and measure, pinned to one
 # thread a core. Each target becomes a bundle of its own; those that the machine cannot run are left out there.
@@ -44,7 +44,7 @@ tar -C "$folder/lib" -czf "$folder/lib.tar.gz" .
 rm -r "$folder/lib"
 cat >"$folder/run.sh" <<'SCRIPT'
 #!/usr/bin/env bash
-# Checks products against sums in double, then measures them beside oneDNN and OpenBLAS; --help lists the options.
+# Checks matmuls against sums in double, then measures them beside oneDNN and OpenBLAS; --help lists the options.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 lib=$(mktemp -d)

@@ -1,4 +1,4 @@
-"""Cases of attention and of gated products."""
+"""Cases of attention and of gated matmuls."""
 
 import torch
 import torch.nn.functional as functional
@@ -80,7 +80,8 @@ def attention_case(Case, entry, b, h, g, s, t, d, measured=False):
 
 
 # Rows and keys that fill tiles, end within one, are fewer than the other, and none at all.
-LENGTHS = [(128, 128), (1, 1), (1, 300), (77, 130), (130, 77), (129, 127), (256, 384), (255, 513), (3, 0), (0, 3), (5, 1000)]
+LENGTHS = [(128, 128), (1, 1), (1, 300), (77, 130), (130, 77), (129, 127), (256, 384), (255, 513), (3, 0), (0, 3),
+           (5, 1000)]
 DEPTHS = [8, 24, 64, 72, 100, 128, 200, 256]
 
 
@@ -111,7 +112,8 @@ def gated_bound(result, x, gate, up):
     off = max(x.shape[1], 1) * 2.0**-23
     g, u = x @ gate, x @ up
     sizes_g, sizes_u = x.abs() @ gate.abs(), x.abs() @ up.abs()
-    return BF16 * result.abs() + off * (1.2 * sizes_g * u.abs() + functional.silu(g).abs() * sizes_u) + 2.0**-20 * u.abs()
+    return BF16 * result.abs() + off * (1.2 * sizes_g * u.abs() + functional.silu(g).abs()
+                                        * sizes_u) + 2.0**-20 * u.abs()
 
 
 def gated_case(Case, m, n, k, measured=False):

@@ -85,7 +85,7 @@ Status CallChecks::enter_step(size_t step) {
   return ok();
 }
 
-void CallChecks::enter_turn(size_t begin, size_t end) {
+void CallChecks::enter_iteration(size_t begin, size_t end) {
   for (size_t i = 0; i < plan_.buffers.size(); ++i) {
     const format::PlanBuffer& buffer = plan_.buffers[i];
     if (begin <= buffer.first_step && buffer.last_step < end) alive_[i] = false;

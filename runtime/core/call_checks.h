@@ -28,7 +28,7 @@ class CallChecks {
   /// Temporaries whose life begins get their canary and poison.
   Status enter_step(size_t step);
   /// An iteration of a loop whose body is [begin, end): what lives in the body begins anew.
-  void enter_turn(size_t begin, size_t end);
+  void enter_iteration(size_t begin, size_t end);
   Status before_launch(const format::LaunchStep& step);
   /// After the launch is done.
   Status after_launch(size_t at, const format::LaunchStep& step, const format::KernelMeta& meta);

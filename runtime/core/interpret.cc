@@ -146,7 +146,7 @@ class Interpreter {
     if (Status status = evaluate(step.hi, hi); status.failed()) return status;
     for (int64_t i = lo; i < hi; ++i) {
       frame_.dims[step.dim] = i;
-      if (frame_.checks) frame_.checks->enter_turn(begin, next);
+      if (frame_.checks) frame_.checks->enter_iteration(begin, next);
       if (Status status = run_range(begin, next); status.failed()) return status;
     }
     return ok();

@@ -14,7 +14,7 @@ using Library = nlohmann::json;
 constexpr size_t max_json_bytes = size_t(64) << 20;
 constexpr size_t max_json_depth = 32;
 
-/// Builds a document from what the library's parser finds. The value under way of each bracket that is open is on a
+/// Builds a document from what the library's parser finds. The unfinished value of each open bracket is on a
 /// stack.
 class Builder : public nlohmann::json_sax<Library> {
  public:

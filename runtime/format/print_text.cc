@@ -83,7 +83,7 @@ class Printer {
 
  private:
   /// Iterations of the loops inside of the outermost one.
-  static int64_t inner_turns(const PrintedItem& item) {
+  static int64_t inner_iterations(const PrintedItem& item) {
     int64_t count = 1;
     for (size_t i = 1; i < item.trip_counts.size(); ++i) {
       if (__builtin_mul_overflow(count, std::max<int64_t>(item.trip_counts[i], 1), &count)) return item.shape[1] + 1;
@@ -96,13 +96,13 @@ class Printer {
     int64_t outer = 0;
     for (const PrintedItem& item : items) {
       if (item.shown.empty()) continue;
-      int64_t inner = inner_turns(item);
+      int64_t inner = inner_iterations(item);
       outer = std::max(outer, item.shape[1] / inner + (item.shape[1] % inner != 0));
     }
     for (int64_t iteration = 0; iteration < outer; ++iteration) {
       for (const PrintedItem& item : items) {
         if (item.shown.empty()) continue;
-        int64_t inner = inner_turns(item);
+        int64_t inner = inner_iterations(item);
         if (iteration > item.shape[1] / inner) continue;
         int64_t begin = iteration * inner, count = std::min(inner, item.shape[1] - begin);
         for (int64_t t = begin; t < begin + count; ++t) print_tile(item, t);
@@ -128,7 +128,7 @@ class Printer {
       for (size_t at = 0; at < elements; at += row) print_row(item, kept, shown, first, at);
       note_cut(item, kept, shown);
     }
-    note_turns(item);
+    note_iterations(item);
   }
 
   void print_row(const PrintedItem& item, std::span<const int64_t> kept, std::string_view shown, size_t first,
@@ -165,7 +165,7 @@ class Printer {
     if (cut) line(item, cat(": the first ", shape_text(kept), " of ", shape_text(item.extents)));
   }
 
-  void note_turns(const PrintedItem& item) {
+  void note_iterations(const PrintedItem& item) {
     std::optional<int64_t> all = product(item.trip_counts);
     if (iteration_ + 1 == item.shape[1] && all > iteration_ + 1)
       line(item, cat(": the first ", iteration_ + 1, " iterations of ", *all));

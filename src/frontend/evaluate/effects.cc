@@ -62,7 +62,7 @@ void note_origin(const Session& session, DiagnosticEngine::Builder& builder, con
   for (size_t i = site.calls.size(); i-- > 0;) {
     const auto& [name, call] = site.calls[i];
     if (call == site.loc || !call.known() || session.is_builtin(call)) continue;
-    builder.note(call, fmt::format("by way of this call of '{}'", name), NoteKind::Call);
+    builder.note(call, fmt::format("through this call of '{}'", name), NoteKind::Call);
   }
   if (site.origin != site.loc && !session.is_builtin(site.origin)) {
     builder.note(site.origin, fmt::format("'{}' is from here", effect));

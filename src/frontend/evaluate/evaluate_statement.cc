@@ -237,7 +237,7 @@ void Evaluator::warn_unused(const ast::Expr& expr, const Datum& value, Scope& sc
     builder.help("values do not change: give it a name, as in y = …, or leave the statement out");
   } else {
     std::string names = fmt::format("{}", fmt::join(regions, ", "));
-    builder.fix(fmt::format("the call gives what becomes of {}: write {} = …", names, names), expr.loc.before(),
+    builder.fix(fmt::format("the call gives the new {}: write {} = …", names, names), expr.loc.before(),
                 names + " = ");
   }
 }

@@ -165,7 +165,7 @@ std::vector<std::string> unread_parts(std::string_view name, Attr value, const M
 std::string to_string(const ScheduleProblem& problem) {
   switch (problem.kind) {
     case ScheduleProblem::Kind::UnknownKey:
-      return fmt::format("'{}' is no key of a schedule", problem.key);
+      return fmt::format("'{}' is not a key of a schedule", problem.key);
     case ScheduleProblem::Kind::WrongKind:
       return fmt::format("schedule key '{}' takes {}, not {}", problem.key, problem.expected,
                          problem.found);

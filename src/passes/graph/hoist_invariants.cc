@@ -31,7 +31,7 @@ class LoopHoisting {
     if (!loop->is(graph::info(OpKind::For))) return;
     counter_ = loop->attr(common::Loop::counter);
     DimTable& dims = loop->module()->context().dims();
-    has_turns_ = decide(dims, {Relation::Less, dims.constant(0), loop->attr(common::Loop::count)},
+    has_iterations_ = decide(dims, {Relation::Less, dims.constant(0), loop->attr(common::Loop::count)},
                         facts_) == true;
   }
 
@@ -55,7 +55,7 @@ class LoopHoisting {
 
   /// Whether the region surely runs once.
   bool runs(unsigned region) const {
-    if (loop_->is(graph::info(OpKind::For))) return has_turns_;
+    if (loop_->is(graph::info(OpKind::For))) return has_iterations_;
     return region == unsigned(graph::at::While::condition);
   }
 
@@ -68,7 +68,7 @@ class LoopHoisting {
   Op* loop_;
   std::vector<DimFact> facts_;  ///< before the loop
   std::string counter_;
-  bool has_turns_ = false;
+  bool has_iterations_ = false;
 };
 
 void hoist(Region* region) {

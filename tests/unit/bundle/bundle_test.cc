@@ -151,7 +151,7 @@ TEST_CASE("a dim that no parameter fixes is reported") {
       f.parse(module_text("%0: tensor<Q, f32> = host.fill {value = 0}\nhost.return [%0, %0]\n"));
   CHECK(codegen::emit_plan(module->find("f"), "cpu:x86-64-v4", f.diagnostics).failed());
   CHECK(render_all(f.diagnostics, {})
-            .find("dimension 'Q' of entry 'f' is no dimension of a parameter [plan-unbound-dim]") !=
+            .find("dimension 'Q' of entry 'f' is not a dimension of a parameter [plan-unbound-dim]") !=
         std::string::npos);
 }
 

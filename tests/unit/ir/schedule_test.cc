@@ -109,7 +109,7 @@ TEST_CASE("a kernel states its axes, outputs and schedule") {
       "neither a constant from 1 up nor the whole extent");
   check_kernel_breaks(kernel(m, "2, schedule = {}"), "cannot have 2 outputs");
   check_kernel_breaks(kernel(m, "0, schedule = {}"), "cannot have 0 outputs");
-  check_kernel_breaks(kernel(m, "1, schedule = {stage = 3}"), "'stage' is no key of a schedule");
+  check_kernel_breaks(kernel(m, "1, schedule = {stage = 3}"), "'stage' is not a key of a schedule");
   check_kernel_breaks(kernel(m, "1, schedule = {stages = true}"),
                       "schedule key 'stages' takes a number, not true");
   check_kernel_breaks(kernel(m, "1, schedule = {stages = 9}"),

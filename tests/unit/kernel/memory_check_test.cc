@@ -57,7 +57,7 @@ TEST_CASE("one slot more saves the second barrier") {
   }
 }
 
-TEST_CASE("conditions on turns, sizes and programs are followed") {
+TEST_CASE("conditions on iterations, sizes and programs are followed") {
   auto copied = [](const std::string& condition) {
     return "    s = tile.alloc((2, t.m, 8), f32)\n    tile.async_copy(x, (t.i, 0), s[0])\n"
            "    for k in tile.range(K, 8):\n        if " + condition + ":\n"
@@ -92,7 +92,7 @@ TEST_CASE("loops that begin and end where contents or programs say are run") {
        {"tile.range(K, 8, start=n)", "tile.range(K, 8, stop=n)", "tile.range(K, 8, stop=t.i * 8 + 8)"}) {
     INFO(range);
     CHECK(reported(within(range)).empty());
-    // The first turn, or the second, need not be.
+    // The first iteration, or the second, need not be.
     bool begins = std::string(range).find("start") != std::string::npos;
     std::string later = within(range) + fmt::format("    sum += tile.load(s[{}])\n", begins ? 0 : 1);
     CHECK_THAT(reported(later), Catch::Contains("nothing has written"));
@@ -115,22 +115,22 @@ TEST_CASE("loops in loops and slots of slots are told apart") {
 }
 
 TEST_CASE("a check ends, however far loops count") {
-  std::string turns = "    s = tile.alloc((t.m, 8), f32)\n    for i in tile.range(1000000000, 1):\n"
+  std::string loops = "    s = tile.alloc((t.m, 8), f32)\n    for i in tile.range(1000000000, 1):\n"
                       "        for j in tile.range(1000000000, 1):\n            tile.store(sum, s)\n"
                       "            tile.barrier()\n";
-  CHECK(reported(turns).empty());
+  CHECK(reported(loops).empty());
 }
 
 TEST_CASE("where a tile ends is found, however often it passes through memory") {
-  std::string copies = "    s0 = tile.alloc((t.m, 8), f32)\n", turns;
+  std::string copies = "    s0 = tile.alloc((t.m, 8), f32)\n", loops;
   for (int i = 1; i <= 40; ++i) {
     copies += fmt::format("    s{} = tile.alloc((t.m, 8), f32)\n", i);
     for (const char* more : {"", " * 2.0"}) {
-      turns += fmt::format("        tile.store(tile.load(s{}){}, s{})\n        tile.barrier()\n", i - 1, more, i);
+      loops += fmt::format("        tile.store(tile.load(s{}){}, s{})\n        tile.barrier()\n", i - 1, more, i);
     }
   }
   copies += "    for k in tile.range(K, 8):\n        tile.store(tile.load(x, (t.i, k), (t.m, 8)), s0)\n"
-            "        tile.barrier()\n" + turns;
+            "        tile.barrier()\n" + loops;
   CHECK(reported(copies + "        sum += tile.load(s0)\n        tile.barrier()\n").empty());
   CHECK_THAT(reported(copies + "        sum += tile.max(tile.load(s40), axis=1)[:, None]\n        tile.barrier()\n"),
              Catch::Contains("may count elements past the end"));

@@ -116,7 +116,7 @@ def f(x: Tensor[M, K, f32]) -> (Tensor[M, f32], Tensor[M, f32]):
   CHECK(count(text, "sched.store") == 2);
 }
 
-TEST_CASE("loads under way of a range over rows count where the schedule says no stages") {
+TEST_CASE("loads in flight of a range over rows count where the schedule says no stages") {
   auto kernel = [](const std::string& schedule) {
     return built("@kernel.schedule(Schedule(BM=8, BN=16" + schedule + R"())
 def f(x: Tensor[M, 8, f32], y: Tensor[N, 8, f32]) -> Tensor[M, f32]:
@@ -174,8 +174,8 @@ TEST_CASE("a kernel means the functions of tiles by whatever name it has of them
   CHECK(kernel("from tessera import dropout_in_kernel as drop\n", "tessera.tile.load", "tile.context", "drop") ==
         plain);
   CHECK(kernel("const tiles = tessera.tile\n", "tiles.load", "tiles.context", "tessera.dropout_in_kernel") == plain);
-  CHECK(kernel("const c = tile.context\nconst load = tile.load\nconst d = dropout_in_kernel\nconst drop = d\n", "load", "c",
-               "drop") == plain);
+  CHECK(kernel("const c = tile.context\nconst load = tile.load\nconst d = dropout_in_kernel\nconst drop = d\n", "load",
+               "c", "drop") == plain);
 }
 
 TEST_CASE("coordinates count elements of the tensor") {

@@ -189,7 +189,7 @@ TEST_CASE("a damaged table is described") {
   auto row = [](const std::string& text) {
     return R"({"format": 1, "target": "t", "kernels": {"f": [)" + text + "]}}";
   };
-  CHECK(table_error("{") == "'t.json' is no table of schedules: the file: it is no JSON");
+  CHECK(table_error("{") == "'t.json' is not a table of schedules: the file: it is no JSON");
   CHECK_THAT(table_error("[]"), Catch::Contains("it has format, target and kernels"));
   CHECK_THAT(table_error(R"({"format": 2})"), Catch::Contains("only format 1 is known"));
   CHECK_THAT(table_error(R"({"format": 1, "target": 3, "kernels": {}})"),
@@ -205,7 +205,7 @@ TEST_CASE("a damaged table is described") {
   CHECK_THAT(table_error(row(R"({"dtypes": {"T": ["f33"]}, "schedule": {}})")),
              Catch::Contains("\"f33\" is no dtype"));
   CHECK_THAT(table_error(row(R"({"schedule": {"stage": 1}})")),
-             Catch::Contains("'stage' is no key of a schedule"));
+             Catch::Contains("'stage' is not a key of a schedule"));
   CHECK_THAT(table_error(row(R"({"schedule": {"stages": 0}})")), Catch::Contains("outside 1 to 8"));
   CHECK_THAT(table_error(row(R"({"schedule": {"block": {"m": 0.5}}})")),
              Catch::Contains("no value of a schedule"));

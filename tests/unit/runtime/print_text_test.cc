@@ -41,12 +41,14 @@ TEST_CASE("programs are printed in order, loops iteration by iteration of the ou
   REQUIRE(text);
   CHECK(*text ==
         "program [0, 0], iteration 0: a: 0\n"
-        "program [0, 0], iteration [0, 0]: b: 0\nprogram [0, 0], iteration [0, 1]: b: 1\nprogram [0, 0], iteration [0, 2]: b: 2\n"
+        "program [0, 0], iteration [0, 0]: b: 0\nprogram [0, 0], iteration [0, 1]: b: 1\nprogram [0, 0], iteration [0, "
+        "2]: b: 2\n"
         "program [0, 0], iteration 1: a: 1\n"
         "program [0, 0], iteration [1, 0]: b: 3\nprogram [0, 0], iteration [1, 0]: b: the first 4 iterations of 6\n"
         "program [0, 0]: c: 0\n"
         "program [0, 1], iteration 0: a: 2\n"
-        "program [0, 1], iteration [0, 0]: b: 4\nprogram [0, 1], iteration [0, 1]: b: 5\nprogram [0, 1], iteration [0, 2]: b: 6\n"
+        "program [0, 1], iteration [0, 0]: b: 4\nprogram [0, 1], iteration [0, 1]: b: 5\nprogram [0, 1], iteration [0, "
+        "2]: b: 6\n"
         "program [0, 1], iteration 1: a: 3\n"
         "program [0, 1], iteration [1, 0]: b: 7\nprogram [0, 1], iteration [1, 0]: b: the first 4 iterations of 6\n"
         "program [0, 1]: c: 1\n");
@@ -92,9 +94,11 @@ TEST_CASE("buffers of other programs or sizes are not printed", "[format]") {
   CHECK(refused([](PrintedItem& p) { p.extents = {1}; }));
   CHECK(refused([](PrintedItem& p) { p.values.remove_suffix(1); }));
   CHECK(refused([](PrintedItem& p) { p.dtype = Dtype::I64; }));
-  // Turns may be anything: they number lines.
+  // Iterations may be anything: they number lines.
   for (std::vector<int64_t> iterations : {{huge, huge, huge}, {0, 0}, {-1, -1}, std::vector<int64_t>()}) {
     CHECK_FALSE(refused([&](PrintedItem& p) { p.trip_counts = iterations; }));
-    CHECK_FALSE(refused([&](PrintedItem& p) { p.shape = {2, 0}, p.trip_counts = iterations, p.values = p.shown = {}; }));
+    CHECK_FALSE(refused([&](PrintedItem& p) {
+      p.shape = {2, 0}, p.trip_counts = iterations, p.values = p.shown = {};
+    }));
   }
 }

@@ -139,10 +139,10 @@ class CheckHoisting {
       holds = graph::elementwise(builder, ElementwiseKind::And, {floor, holds});
     }
     if (decide(dims_, {Relation::Greater, bound.iterations, none}, facts) == true) return holds;
-    Value* no_turn =
+    Value* no_iteration =
         graph::elementwise(builder, ElementwiseKind::Le,
                            {graph::dim(builder, bound.iterations), graph::dim(builder, none)});
-    return graph::elementwise(builder, ElementwiseKind::Or, {no_turn, holds});
+    return graph::elementwise(builder, ElementwiseKind::Or, {no_iteration, holds});
   }
 
   Builder before(Op* op, Loc loc) {
@@ -168,7 +168,7 @@ class CheckHoisting {
 
   /// What the check asks for in the last iteration, of what is known before the loop; nothing if that
   /// is not the most that it asks for in any iteration.
-  std::optional<Bound> in_last_turn(Op* check, Op* loop, std::span<const DimFact> facts) {
+  std::optional<Bound> in_last_iteration(Op* check, Op* loop, std::span<const DimFact> facts) {
     std::optional<Bound> bound = bound_of(check->operand(0));
     Block* body = loop->region()->front();
     if (!bound || bound->value.from->def() || bound->value.from->parent_block() != body) return std::nullopt;
@@ -190,7 +190,7 @@ class CheckHoisting {
 
   void hoist(Op* check, Op* loop) {
     std::vector<DimFact> facts = graph::facts_around(loop);
-    std::optional<Bound> bound = in_last_turn(check, loop, facts);
+    std::optional<Bound> bound = in_last_iteration(check, loop, facts);
     if (!bound) return;
     Builder builder = before(loop, check->loc());
     Value* holds = condition(builder, *bound, facts);

@@ -156,7 +156,7 @@ void GraphLowering::fold_members(AnchorKernel& anchor, const FusionGroup& group,
 /// Gives the kernel its operands and the ops that follow, and keeps it.
 Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form) {
   bind_operands(anchor, group.anchor, form);
-  // What a region comes to is no program's store: it holds what was there before, or the parts of a sum.
+  // No store of one program is the result of a region: it holds what was there before, or the parts of a sum.
   bool may_take = !group.members.empty() && anchor.regions.empty();
   return finish_kernel(anchor, group, form, may_take);
 }
@@ -177,7 +177,7 @@ Op* GraphLowering::finish_kernel(AnchorKernel& anchor, const FusionGroup& group,
   return anchor.kernel = keep_kernel(anchor.kernel);
 }
 
-/// What the parts of a sum come to, added to what the region held.
+/// The total of the parts of a sum, added to what the region held.
 Status GraphLowering::add_parts(Op* anchor, const AnchorForm& form, const schedule::KernelRegion& region, Op* launch) {
   Value* result = anchor->result(region.output);
   Dim parts = count_elements(table_, region.parts), elements = count_elements(table_, result->type()->dims);

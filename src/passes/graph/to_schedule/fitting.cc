@@ -51,7 +51,7 @@ AxisRuns runs_of(Op* reduce, const std::vector<int>& combined, const KernelSpace
 }
 
 /// Combines along one run after the other, the last first. The result of each has the precision of sums.
-void reduce_in_turns(Op* op, const AxisRuns& runs) {
+void reduce_one_by_one(Op* op, const AxisRuns& runs) {
   Builder builder(*op->module());
   builder.set_before(op);
   builder.set_loc(op->loc());
@@ -94,7 +94,7 @@ std::vector<FusionGroup> GraphLowering::fitting_groups() {
                                              context_.machine, halvings(group))));
     }
     if (split.empty()) break;
-    for (const auto& [op, runs] : split) reduce_in_turns(op, runs);
+    for (const auto& [op, runs] : split) reduce_one_by_one(op, runs);
     reads_ = GraphReads(reads_.terminator()->block(), reads_.machine());
     groups = group_fusions(reads_, context_.machine);
   }
