@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Collects what a machine with an NVIDIA driver, Python and PyTorch needs to check and measure bundles on its GPU.
 # Usage: bench/pack_gpu.sh DIR [--target T,…] [--cubin]
-# There, DIR/run.sh --json FILE checks all results against PyTorch and measures beside it, DIR/families/run.py --json FILE
-# measures many sizes of whole families, and DIR/tsr is the tsr command.
+# There, DIR/run.sh --json FILE checks all results against PyTorch and measures beside it, DIR/families/run.py --json
+# FILE measures many sizes of whole families, and DIR/tsr is the tsr command.
 # Without --cubin (which needs ptxas here) the driver of that machine compiles the bundles' PTX.
 set -euo pipefail
 

@@ -29,7 +29,8 @@ import pathlib, sys, tomllib
 folder = pathlib.Path(sys.argv[1])
 settings = tomllib.loads((folder / "languages.toml").read_text())
 (language,) = settings["language"]
-assert language["name"] == "tessera" and language["file-types"] == ["tsr"] and language["comment-token"] == "#", language
+assert language["name"] == "tessera" and language["file-types"] == ["tsr"], language
+assert language["comment-token"] == "#", language
 assert language["formatter"] == {"command": "tessera-fmt", "args": ["-"]}, language
 for server in language["language-servers"]:
     assert settings["language-server"][server]["command"] == "tessera-lsp", settings

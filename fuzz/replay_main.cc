@@ -126,7 +126,9 @@ int main(int argc, char** argv) {
   Mutator mutator(corpus, options.seed);
   using Clock = std::chrono::steady_clock;
   auto begin = Clock::now();
-  auto in_time = [&] { return !options.seconds || Clock::now() - begin < std::chrono::duration<double>(*options.seconds); };
+  auto in_time = [&] {
+    return !options.seconds || Clock::now() - begin < std::chrono::duration<double>(*options.seconds);
+  };
   size_t most = options.count.value_or(options.seconds ? std::numeric_limits<size_t>::max() : 0);
   size_t count = 0;
   for (; count < most && in_time(); ++count) {

@@ -1,4 +1,5 @@
-"""The rows of the tables of functions (src/frontend/values/*.def), for the tools that write pages and lists of words."""
+"""The rows of the tables of functions (src/frontend/values/*.def), for the tools that write pages and lists of
+words."""
 import pathlib
 import re
 import typing
@@ -9,7 +10,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OPS = "src/frontend/values/builtins.def"
 TILE = "src/frontend/values/tile_builtins.def"
 
-LINE = re.compile(r'^(?P<macro>BUILTIN(?:_ON_TILES)?)\(\w+, "(?P<name>\w+)",\s+"(?P<parameters>[^"]*)"\)|'
+LINE = re.compile(r'^(?P<macro>BUILTIN(?:_ON_TILES)?)\(\w+, "(?P<name>\w+)",\s+'
+                  r'(?P<parameters>"[^"]*"(?:\s+"[^"]*")*)\)|'
                   r'^#include ".*/(?P<elementwise>elementwise)_builtins.inc"|^// ## (?P<title>.*)$', re.M)
 
 
@@ -34,7 +36,8 @@ def parts(table):
             yield "elementwise", None
         else:
             line = source.count("\n", 0, match.start())
-            yield "row", Row(match["name"], match["parameters"], match["macro"] != "BUILTIN", line)
+            parameters = "".join(re.findall(r'"([^"]*)"', match["parameters"]))
+            yield "row", Row(match["name"], parameters, match["macro"] != "BUILTIN", line)
 
 
 def rows(table):
@@ -47,4 +50,5 @@ def rows(table):
 def names(table):
     """The names of all functions of a table."""
     elementwise = any(what == "elementwise" for what, _ in parts(table))
-    return [row.name for row in (elementwise_rows.functions() if elementwise else [])] + [row.name for row in rows(table)]
+    shared = elementwise_rows.functions() if elementwise else []
+    return [row.name for row in [*shared, *rows(table)]]

@@ -102,7 +102,8 @@ def parse(tool, text):
 
 def read_help(folder, tool, *command):
     environment = dict(os.environ, COLUMNS="100", LC_ALL="C.UTF-8")
-    done = subprocess.run([folder / tool, *command, "--help"], capture_output=True, text=True, env=environment, timeout=60,
+    done = subprocess.run([folder / tool, *command, "--help"], capture_output=True, text=True, env=environment,
+                          timeout=60,
                           check=False)
     if done.returncode != 0:
         sys.exit(f"gen_command_line.py: '{tool} --help' ends with {done.returncode}: {done.stderr}")
@@ -176,7 +177,8 @@ def man_usage(usage):
 def man_page(help, commands, version):
     date = datetime.date.fromtimestamp(int(os.environ.get("SOURCE_DATE_EPOCH", "0")) or 1767225600).isoformat()
     lines = [f'.TH {help.tool.upper()} 1 "{date}" "Tessera {version}" "Tessera"', ".SH NAME",
-             f"{roff(help.tool)} \\- {roff(help.summary[0].lower() + help.summary[1:])}", ".SH SYNOPSIS", *man_usage(help.usage)]
+             f"{roff(help.tool)} \\- {roff(help.summary[0].lower() + help.summary[1:])}", ".SH SYNOPSIS",
+             *man_usage(help.usage)]
     named = {title: body for title, body in help.sections if title}
     prose = [body for title, body in help.sections if not title]
     if prose:
@@ -188,7 +190,8 @@ def man_page(help, commands, version):
         lines.append(".SH COMMANDS")
     for command in commands:
         name = command.tool.split()[1]
-        lines += [f".SS {roff(name)}", roff(command.summary) + ".", ".PP", *man_usage(command.usage), *man_options(command)]
+        lines += [f".SS {roff(name)}", roff(command.summary) + ".", ".PP", *man_usage(command.usage),
+                  *man_options(command)]
         for title, body in command.sections:
             if title != "Exit status":
                 lines += ([".PP", rf"\fI{roff(title)}\fR"] if title else []) + man_section(body)
@@ -207,7 +210,8 @@ def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     folder, out = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
-    version = subprocess.run([folder / "tesserac", "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
+    version = subprocess.run([folder / "tesserac", "--version"], capture_output=True, text=True,
+                             check=True).stdout.split()[-1]
     for tool in TOOLS:
         help = read_help(folder, tool)
         commands = [read_help(folder, tool, command.names[0]) for command in help.commands]

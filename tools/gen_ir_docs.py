@@ -25,7 +25,9 @@ CLASSES = {"Tensor": "tensor", "Memory": "tensor or view", "ReadMemory": "tensor
 
 
 # The first line of each page.
-READERS = ("For readers of dumps and writers of passes. [Reading IR](README.md) says how text of IR, and an entry of this page, "
+READERS = (
+    "For readers of dumps and writers of passes. [Reading IR](README.md) says how text of IR, and an entry of this "
+    "page, "
            "is written.")
 
 
@@ -120,12 +122,14 @@ def page(level):
 
 
 def elementwise_page():
-    out = ["# Elementwise ops", "", READERS, "", "```", *(line[3:] for line in elementwise_rows.head().splitlines()), "```", "",
+    out = ["# Elementwise ops", "", READERS, "", "```", *(line[3:] for line in elementwise_rows.head().splitlines()),
+           "```", "",
            "| op | operands | class | meaning |", "| --- | --- | --- | --- |"]
     for row in elementwise_rows.rows():
         out.append(f"| `{row.op}` | {row.operands} | {row.cls} | {row.meaning.replace('|', chr(92) + '|')} |")
     rows_of_levels = (ROOT / "src/ir/numbers/elementwise_ops.inc").read_text()
-    meanings = re.findall(r"^// (.*)\n#define ELEMENTWISE_ATTRIBUTES_(\w+) ATTR_OPT\((\w+), (\w+)\)", rows_of_levels, re.M)
+    meanings = re.findall(r"^// (.*)\n#define ELEMENTWISE_ATTRIBUTES_(\w+) ATTR_OPT\((\w+), (\w+)\)", rows_of_levels,
+                          re.M)
     out += ["", *(f"Ops of class {cls} have an attribute `{name}` ({kind}, optional): {meaning}."
                   for meaning, cls, name, kind in meanings)]
     return "\n".join(out) + "\n"

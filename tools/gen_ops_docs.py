@@ -65,7 +65,8 @@ def with_names(meaning, signature):
 
 def elementwise_table():
     two_operands = {name: f"{bound}, {bound}" for name, bound in error_bounds("Functions on CPUs").items()}
-    out = ["| function | dtypes | meaning | error bound in f32 (units in the last place): CPU, GPU |", "| --- | --- | --- | --- |"]
+    out = ["| function | dtypes | meaning | error bound in f32 (units in the last place): CPU, GPU |",
+           "| --- | --- | --- | --- |"]
     for row in elementwise_rows.functions():
         bound = f"{row.bounds[0]}, {row.bounds[2]}" if row.bounds else two_operands.get(row.name, "exact")
         dtypes = DTYPES[row.cls] + ("" if row.has_f64 else " except f64")
@@ -103,7 +104,8 @@ def read_table(path):
 
 def table_page():
     found = read_table(builtin_rows.OPS)
-    page = ["## Elementwise functions", "", "Operands broadcast. The Graph IR has an op `gir.<name>` for each function, "
+    page = ["## Elementwise functions", "",
+            "Operands broadcast. The Graph IR has an op `gir.<name>` for each function, "
             "and the lower levels have one, too.", ""]
     page += elementwise_table()
     page += ["", "## Functions of the language", ""]
@@ -135,7 +137,8 @@ def tile_functions_part():
 
 
 def tile_page():
-    page = ["# Functions of `tile`", "", "This page is the reference for authors of kernels. It lists the functions that "
+    page = ["# Functions of `tile`", "",
+            "This page is the reference for authors of kernels. It lists the functions that "
             "compute with tiles.", "[kernels.md](kernels.md) shows how to use them.", "",
             "| operator | meaning |", "| --- | --- |",
             "| `+ - * / // % **`, `& \\| ^ ~ << >>`, comparisons | of each element; shapes broadcast |",
@@ -174,7 +177,8 @@ def parameters(lines, i):
 
 def library_page():
     page = ["## Functions of `tessera.nn`", "",
-            "These functions are written in the language, in `stdlib/`. Each compiles to the fused kernels of its ops.", ""]
+            "These functions are written in the language, in `stdlib/`. Each compiles to the fused kernels of its "
+            "ops.", ""]
     for module, names in exported().items():
         if module == "ops":
             continue
@@ -200,7 +204,8 @@ def library_page():
 
 
 def kernel_page():
-    page = ["## Kernels of the library", "", "The compiler instantiates these kernels for ops. Programs can also call them "
+    page = ["## Kernels of the library", "",
+            "The compiler instantiates these kernels for ops. Programs can also call them "
             "by name.", "", "| kernel | file | meaning |", "| --- | --- | --- |"]
     for path in sorted((ROOT / "stdlib").glob("*.tsr")):
         lines = path.read_text().splitlines()
@@ -218,13 +223,18 @@ def kernel_page():
 
 def main():
     check = sys.argv[1:] == ["--check"]
-    ops = ["# Ops", "", "This page is the reference for people who write models. It lists every function of the language "
+    ops = ["# Ops", "",
+           "This page is the reference for people who write models. It lists every function of the language "
            "and of its library.", "", "| if you look for | go to |", "| --- | --- |",
-           "| `exp`, `maximum`, `where` and other functions of each element | [Elementwise functions](#elementwise-functions) |",
-           "| matmul, reductions, attention, shapes, compile-time values | [Functions of the language](#functions-of-the-language) |",
-           "| layers, losses, convolutions, sorting, quantisation | [Functions of `tessera.nn`](#functions-of-tesserann) |",
+           "| `exp`, `maximum`, `where` and other functions of each element | [Elementwise "
+           "functions](#elementwise-functions) |",
+           "| matmul, reductions, attention, shapes, compile-time values | [Functions of the "
+           "language](#functions-of-the-language) |",
+           "| layers, losses, convolutions, sorting, quantisation | [Functions of "
+           "`tessera.nn`](#functions-of-tesserann) |",
            "| kernels to call by name | [Kernels of the library](#kernels-of-the-library) |",
-           "| rounding and error bounds | [numerics.md](numerics.md) |", "| ops of the Graph IR | [ir/graph.md](ir/graph.md) |",
+           "| rounding and error bounds | [numerics.md](numerics.md) |",
+           "| ops of the Graph IR | [ir/graph.md](ir/graph.md) |",
            "| functions of kernels | [tile.md](tile.md) |", "",
            f"<!-- tools/gen_ops_docs.py writes this page from {builtin_rows.OPS} and stdlib/ -->", ""]
     pages = {"docs/ops.md": ops + table_page() + library_page() + kernel_page(), "docs/tile.md": tile_page()}

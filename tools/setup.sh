@@ -42,9 +42,13 @@ fetch_workbench() {
   echo "tools/setup.sh: fetching the editor that tests editors/vscode"
   aside=$(mktemp -d)
   (cd "$aside" && timeout 120 npm pack --silent code-server@$version >/dev/null 2>&1 &&
-    echo "a85138ac3a382a9ba1df652a751901ec598fed24f673b8a8653de7be8335bfaa  code-server-$version.tgz" | sha256sum --quiet --check &&
-    tar -xzf code-server-$version.tgz --exclude='*.map' --exclude='package/lib/vscode/extensions/[!t]*' --exclude='package/lib/vscode/extensions/t[!h]*' package/lib/vscode &&
-    cd package/lib/vscode && timeout 120 npm install --ignore-scripts --omit=dev --no-audit --no-fund --fetch-retries=0 >/dev/null 2>&1) &&
+    echo "a85138ac3a382a9ba1df652a751901ec598fed24f673b8a8653de7be8335bfaa  code-server-$version.tgz" |
+      sha256sum --quiet --check &&
+    tar -xzf code-server-$version.tgz --exclude='*.map' \
+      --exclude='package/lib/vscode/extensions/[!t]*' --exclude='package/lib/vscode/extensions/t[!h]*' \
+      package/lib/vscode &&
+    cd package/lib/vscode && timeout 120 npm install --ignore-scripts --omit=dev --no-audit --no-fund \
+      --fetch-retries=0 >/dev/null 2>&1) &&
     rm -rf "$into" && mv "$aside/package/lib/vscode" "$into" ||
     echo "tools/setup.sh: npm could not fetch it; the test vscode_workbench will be skipped" >&2
   rm -rf "$aside"
@@ -84,7 +88,8 @@ fetch_sarif_schema() {
   aside=$(mktemp -d)
   (cd "$aside" && timeout 60 npm pack --silent @microsoft/jest-sarif@1.0.0-beta.0 >/dev/null 2>&1 &&
     tar -xzf ./*.tgz package/lib/schemas/sarif-2.1.0-rtm.5.json &&
-    echo "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8  package/lib/schemas/sarif-2.1.0-rtm.5.json" | sha256sum --quiet --check) &&
+    echo "2d99159ae54a3eea97f81781cff48780548657c35949f4b7f25e99a2ba4de4f8 " \
+      package/lib/schemas/sarif-2.1.0-rtm.5.json | sha256sum --quiet --check) &&
     mv "$aside/package/lib/schemas/sarif-2.1.0-rtm.5.json" "$schema" ||
     echo "tools/setup.sh: npm could not fetch the schema of SARIF; the test errors_sarif will be skipped" >&2
   rm -rf "$aside"

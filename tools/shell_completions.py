@@ -15,7 +15,8 @@ def is_list(option):
 
 
 def value_kind(option):
-    """What completes the value of an option: words, passes, tags, warnings, files, folders, pairs (NAME=FILE) or nothing."""
+    """What completes the value of an option: words, passes, tags, warnings, files, folders, pairs (NAME=FILE) or
+    nothing."""
     if option.values():
         return "words"
     name = option.value.removesuffix(",...")
@@ -155,7 +156,8 @@ def zsh_quote(text):
 
 def zsh_action(option):
     kind = value_kind(option)
-    words = (" ".join(option.values()) if kind == "words" else SHELL_WORDS.get(kind, "")).replace(":", "\\:").replace("'", "'\\''")
+    words = (" ".join(option.values()) if kind == "words"
+             else SHELL_WORDS.get(kind, "")).replace(":", "\\:").replace("'", "'\\''")
     if words:
         return f"{{_sequence compadd - {words}}}" if is_list(option) else f"{{compadd - {words}}}"
     if kind == "pairs":
@@ -189,7 +191,8 @@ def zsh(help, commands):
         specs = join.join(["_arguments -S", *zsh_specs(help), "'*:file:_files'"])
         return head + f"{function}() {{\n  {specs}\n}}\n\n{function} \"$@\"\n"
     cases = "\n".join(f"    {command.tool.split()[1]})\n      " +
-                      join.join(["_arguments -S", *zsh_specs(command), "'*:file:_files'"]) + " ;;" for command in commands)
+                      join.join(["_arguments -S", *zsh_specs(command), "'*:file:_files'"]) + " ;;"
+                      for command in commands)
     described = " ".join(f"'{command.names[0]}:{zsh_quote(command.text)}'" for command in help.commands)
     specs = join.join(["_arguments -C -S", *zsh_specs(help), "'1:command:->command'", "'*::argument:->argument'"])
     return head + f'''{function}() {{
@@ -222,7 +225,9 @@ def fish_quote(text):
 
 
 FISH_WARNINGS = """(echo error
-for form in '' no- error=; tesserac --explain 2>/dev/null | string replace -rf '^(\\S+) +\\(a warning\\) .*' "$form\\$1"; end)"""
+for form in '' no- error=
+tesserac --explain 2>/dev/null | string replace -rf '^(\\S+) +\\(a warning\\) .*' "$form\\$1"
+end)"""
 
 
 def fish_value(option):
@@ -231,10 +236,12 @@ def fish_value(option):
         words = "(tesserac --explain 2>/dev/null | string replace -r ' .*' '')" if kind == "tags" else FISH_WARNINGS
         return " -x -a " + fish_quote(words)
     if kind in ("words", "passes"):
-        words = " ".join(option.values()) if kind == "words" else "(tessera-opt --list-passes 2>/dev/null | string match -r '^[a-zA-Z_]+(?=  )')"
+        passes = "(tessera-opt --list-passes 2>/dev/null | string match -r '^[a-zA-Z_]+(?=  )')"
+        words = " ".join(option.values()) if kind == "words" else passes
         if is_list(option):
             return " -x -a " + fish_quote(f"(__fish_complete_list , 'printf %s\\n {words}')" if kind == "words" else
-                                          f"(__fish_complete_list , 'tessera-opt --list-passes 2>/dev/null | string match -r \"^[a-zA-Z_]+(?=  )\"')")
+                                          f"(__fish_complete_list , 'tessera-opt --list-passes 2>/dev/null | string "
+                                          f"match -r \"^[a-zA-Z_]+(?=  )\"')")
         return (" -f" if option.optional else " -x") + " -a " + fish_quote(words)
     if kind == "folders":
         return " -x -a '(__fish_complete_directories)'"
@@ -252,7 +259,8 @@ def fish(help, commands):
     top = " -n __fish_use_subcommand" if commands else ""
     lines += [fish_option(help.tool, top, option) for option in help.options()]
     for command in help.commands:
-        lines.append(f"complete -c {help.tool} -n __fish_use_subcommand -f -a {command.names[0]} -d {fish_quote(command.text)}")
+        lines.append(
+            f"complete -c {help.tool} -n __fish_use_subcommand -f -a {command.names[0]} -d {fish_quote(command.text)}")
     for command in commands:
         condition = f" -n '__fish_seen_subcommand_from {command.tool.split()[1]}'"
         lines += [fish_option(help.tool, condition, option) for option in command.options()]

@@ -10,7 +10,8 @@ build=${1:-build}
 [ $# -eq 0 ] || shift
 since=HEAD~1
 [ "${1:-}" != "--since" ] || since=$2
-tidy=$(command -v clang-tidy-19) && changed=$(command -v clang-tidy-diff-19.py) || { echo "clang-tidy-19 is not installed"; exit 77; }
+tidy=$(command -v clang-tidy-19) && changed=$(command -v clang-tidy-diff-19.py) ||
+  { echo "clang-tidy-19 is not installed"; exit 77; }
 options=(--quiet --extra-arg=-Wno-error)  # the compile commands, and what they turn into errors, are of g++
 # Precompiled headers are of g++, and a header that is checked itself would be there twice.
 commands=$(mktemp -d)

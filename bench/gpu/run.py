@@ -27,7 +27,8 @@ def make_inputs(case, seed=0):
 
     def make(shape):
         if not case.factors.is_floating_point:
-            return torch.randint(-128, 128, shape, generator=generator, device="cuda", dtype=torch.int32).to(case.factors)
+            return torch.randint(-128, 128, shape, generator=generator, device="cuda",
+                                 dtype=torch.int32).to(case.factors)
         values = torch.randn(shape, generator=generator, device="cuda", dtype=torch.float32)
         if case.factors == torch.float32:  # of tf32 13 bits are 0
             values = (values.view(torch.int32) & -0x2000).view(torch.float32)

@@ -54,7 +54,8 @@ def attend_{i}(x: Tensor[B, S, D, bf16], w: Tensor[D, 3*D, bf16], H: int) -> Ten
 
 @jit
 def block_{i}(x: Tensor[B, S, WIDTH_{i}, bf16], w: Tensor[WIDTH_{i}, 3*WIDTH_{i}, bf16], s: Tensor[WIDTH_{i}, bf16],
-              up: Tensor[WIDTH_{i}, 4*WIDTH_{i}, bf16], down: Tensor[4*WIDTH_{i}, WIDTH_{i}, bf16]) -> Tensor[B, S, WIDTH_{i}, bf16]:
+              up: Tensor[WIDTH_{i}, 4*WIDTH_{i}, bf16], down: Tensor[4*WIDTH_{i}, WIDTH_{i}, bf16]
+              ) -> Tensor[B, S, WIDTH_{i}, bf16]:
     h = scaled_{i}(x, s)
     h = h + attend_{i}(h, w, 4)
     return h + gelu(h @ up) @ down
@@ -102,7 +103,8 @@ class Client:
         """Waits for those of a version of the document."""
         while True:
             message = self.receive()
-            if message.get("method") == "textDocument/publishDiagnostics" and message["params"].get("version") == version:
+            is_published = message.get("method") == "textDocument/publishDiagnostics"
+            if is_published and message["params"].get("version") == version:
                 return message["params"]["diagnostics"]
 
 
@@ -140,7 +142,8 @@ def span(line, begin, end_line, end):
 
 
 def edit(client, version, change):
-    client.notify("textDocument/didChange", {"textDocument": {"uri": URI, "version": version}, "contentChanges": [change]})
+    client.notify("textDocument/didChange",
+                  {"textDocument": {"uri": URI, "version": version}, "contentChanges": [change]})
 
 
 def main():

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Collects what another x86-64 Linux machine needs to check the models of examples/ against float64 on its CPU and on its
-# NVIDIA GPU, and to time GPT there. It needs Python with NumPy.
+# Collects what another x86-64 Linux machine needs to check the models of examples/ against float64 on its CPU and on
+# its NVIDIA GPU, and to time GPT there. It needs Python with NumPy.
 # Usage: bench/models/pack.sh DIR [--no-gpu]
 # There, DIR/run.sh checks every model on each device and prints a table of times last.
 set -euo pipefail

@@ -50,7 +50,8 @@ def compile_rows(binaries, folder):
 
 
 def ours(binaries, bundle, weights, threads):
-    out = subprocess.run([binaries / "tsr", "bench", bundle, "logits", "--params", weights, "--dims", f"B={BATCH}", "--dims",
+    out = subprocess.run([binaries / "tsr", "bench", bundle, "logits", "--params", weights, "--dims", f"B={BATCH}",
+                          "--dims",
                           f"S={CONTEXT}", "--threads", str(threads), "--seconds", "1", "--json"],
                          capture_output=True, text=True, check=True).stdout
     return json.loads(out)["entries"][0]["median_s"]
@@ -94,7 +95,8 @@ def main():
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for part in (compile_rows(binaries, folder), forward_rows(binaries, folder, arguments.target, arguments.rounds)):
+        for part in (compile_rows(binaries, folder),
+                     forward_rows(binaries, folder, arguments.target, arguments.rounds)):
             for row in part:
                 figures = ", ".join(f"{key} {value:.3g}" for key, value in row.items() if key != "what")
                 print(f"{row['what']:<44} {figures}", flush=True)

@@ -1,8 +1,8 @@
 // Sums and products, whose order is the implementation's.
 //
 // A sum of n numbers is off by at most ((1 + u)^(n-1) - 1) * sum|x|, whatever the order, if no partial sum overflows
-// (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). Where all are multiples of some power of two and
-// sum|x| fits the significand in units of it, every partial sum is exact, and the sum is one number.
+// (Higham, Accuracy and Stability of Numerical Algorithms, section 4.2). Where all are multiples of some power of two
+// and sum|x| fits the significand in units of it, every partial sum is exact, and the sum is one number.
 
 #include <algorithm>
 #include <cmath>
@@ -252,7 +252,8 @@ Range dot(DType operand, DType accum, int64_t k, const At& at) {
   // Kept in f32, and rounded to the accumulator every 64.
   double every = unit_roundoff(accum);
   int64_t roundings = (k + 63) / 64;
-  double combined = std::expm1(double(roundings) * std::log1p(every) / double(std::max<int64_t>(steps, 1)) + std::log1p(u));
+  double combined =
+      std::expm1(double(roundings) * std::log1p(every) / double(std::max<int64_t>(steps, 1)) + std::log1p(u));
   return sum.result(accum, combined, steps, largest_finite(accum));
 }
 

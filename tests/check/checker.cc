@@ -51,7 +51,8 @@ int64_t work_of(Block* block, const DimValues& dims) {
 }
 
 double random_float(Random& random, Fill fill) {
-  static constexpr double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1e-40, -3e-39, 1e-7, 1.0, -1.0, 65504, 3e38};
+  static constexpr double special[] = {0.0,    -0.0, INFINITY, -INFINITY, NAN,   1e-40,
+                                       -3e-39, 1e-7, 1.0,      -1.0,      65504, 3e38};
   switch (fill) {
     case Fill::Integers:
     case Fill::Indices:

@@ -40,7 +40,8 @@ class ModelGenerator : public PracticalForms {
       std::vector<Dim> shape;
       static constexpr size_t ranks[] = {0, 1, 1, 2, 2, 2, 3, 3, 4};
       size_t rank = random_.of(ranks);
-      for (size_t d = 0; d < rank; ++d) shape.push_back(rank < 4 || d > 1 ? some_dim() : number(int64_t(1 + random_.pick(3))));
+      for (size_t d = 0; d < rank; ++d)
+        shape.push_back(rank < 4 || d > 1 ? some_dim() : number(int64_t(1 + random_.pick(3))));
       argument({shape, random_.pick(3) ? main : some_dtype()}, some_fill());
     }
   }
@@ -105,9 +106,10 @@ class ModelGenerator : public PracticalForms {
   // Functions of the standard library, which become graphs of other ops.
 
   void of_rows() {
-    static constexpr const char* same[] = {"layernorm({0})", "log_softmax({0})", "logaddexp({0}, 0.25)", "softplus({0})", "mish({0})", "elu({0})",
-                                           "leaky_relu({0})", "clamp({0}, -0.5, 0.75)", "hard_swish({0})",
-                                           "gelu_exact({0})", "quick_gelu({0})"};
+    static constexpr const char* same[] = {
+        "layernorm({0})",  "log_softmax({0})", "logaddexp({0}, 0.25)", "softplus({0})",
+        "mish({0})",       "elu({0})",         "leaky_relu({0})",      "clamp({0}, -0.5, 0.75)",
+        "hard_swish({0})", "gelu_exact({0})",  "quick_gelu({0})"};
     int a = any_with([](const ValueType& t) {
       return t.rank() > 0 && (t.dtype == DType::F32 || t.dtype == DType::BF16 || t.dtype == DType::F64);
     });
@@ -141,7 +143,8 @@ class ModelGenerator : public PracticalForms {
       }
       default: {
         int ids = argument({{some_dim()}, DType::I32}, Fill::Indices);
-        if (type(a).rank() == 1) return (void)add("one_hot({0}, 5)", {ids}, {{type(ids).dims[0], number(5)}, DType::F32});
+        if (type(a).rank() == 1)
+          return (void)add("one_hot({0}, 5)", {ids}, {{type(ids).dims[0], number(5)}, DType::F32});
         shape[0] = type(ids).dims[0];
         int updates = any_with([&](const ValueType& t) { return t.dims == shape && t.dtype == DType::F32; });
         if (updates < 0 || shape.size() != 2) return;
@@ -164,7 +167,8 @@ class ModelGenerator : public PracticalForms {
     std::string beyond = descending ? nan_rows + " and not " + nan_columns : nan_columns + " and not " + nan_rows;
     return fmt::format(
         "    {{r}}same = ({0} == {1}) or ({2} and {3})\n"
-        "    {{r}}less = ({0} {4} {1}) or ({5}) or ({{r}}same and (arange({6}, i64)[:, None] < arange({6}, i64)[None, :]))\n"
+        "    {{r}}less = ({0} {4} {1}) or ({5}) or ({{r}}same and (arange({6}, i64)[:, None] < arange({6}, i64)[None, "
+        ":]))\n"
         "    {{r}}place = sum(cast({{r}}less, i64), axis=-2)[{7}None, :]\n",
         rows, columns, nan_rows, nan_columns, descending ? ">" : "<", beyond, width, all);
   }
@@ -212,13 +216,15 @@ class ModelGenerator : public PracticalForms {
     if (a < 0) return;
     std::vector<Dim> shape = type(a).dims;
     size_t axis = random_.pick(shape.size());
-    int64_t size = 2 + int64_t(random_.pick(2)), step = 1 + int64_t(random_.pick(2)), dilation = 1 + int64_t(random_.pick(2));
+    int64_t size = 2 + int64_t(random_.pick(2)), step = 1 + int64_t(random_.pick(2)),
+            dilation = 1 + int64_t(random_.pick(2));
     std::optional<int64_t> extent = shape[axis]->constant();
     int64_t reach = (size - 1) * dilation;
     if (!extent || *extent <= reach) return;
     shape[axis] = number((*extent - reach + step - 1) / step);
     shape.push_back(number(size));
-    add(fmt::format("windows({{0}}, {}, axis={}, step={}, dilation={})", size, axis, step, dilation), {a}, {shape, type(a).dtype});
+    add(fmt::format("windows({{0}}, {}, axis={}, step={}, dilation={})", size, axis, step, dilation), {a},
+        {shape, type(a).dtype});
   }
 
   void gated() {
@@ -247,7 +253,8 @@ class ModelGenerator : public PracticalForms {
 
   /// Images and weights of their own.
   void convolution() {
-    int64_t height = 4 + int64_t(random_.pick(5)), width = 4 + int64_t(random_.pick(5)), channels = 2 * (1 + int64_t(random_.pick(3)));
+    int64_t height = 4 + int64_t(random_.pick(5)), width = 4 + int64_t(random_.pick(5)),
+            channels = 2 * (1 + int64_t(random_.pick(3)));
     Dim batch = random_.one_in(2) ? symbol("M") : number(2);
     DType dtype = random_.one_in(3) ? DType::BF16 : DType::F32;
     int x = argument({{batch, number(height), number(width), number(channels)}, dtype}, some_fill());
@@ -255,27 +262,33 @@ class ModelGenerator : public PracticalForms {
     auto steps = [&](int64_t extent, int64_t size) { return number((extent + 2 * edge - size) / stride + 1); };
     if (random_.one_in(3)) {
       std::string name = random_.one_in(2) ? "max_pool2d" : "avg_pool2d";
-      return (void)add(fmt::format("{}({{0}}, (2, 3), strides=({}, {}), padding=({}, {}))", name, stride, stride, edge, edge),
-                       {x}, {{batch, steps(height, 2), steps(width, 3), number(channels)}, dtype});
+      return (void)add(
+          fmt::format("{}({{0}}, (2, 3), strides=({}, {}), padding=({}, {}))", name, stride, stride, edge, edge), {x},
+          {{batch, steps(height, 2), steps(width, 3), number(channels)}, dtype});
     }
     int64_t groups = random_.one_in(2) ? 1 : random_.one_in(2) ? 2 : channels;
     int64_t results = groups == 1 ? 1 + int64_t(random_.pick(5)) : groups * (1 + int64_t(random_.pick(2)));
     int w = argument({{number(3), number(2), number(channels / groups), number(results)}, dtype}, Fill::Uniform);
-    add(fmt::format("conv2d({{0}}, {{1}}, strides=({}, {}), padding=({}, {}), groups={})", stride, stride, edge, edge, groups),
+    add(fmt::format("conv2d({{0}}, {{1}}, strides=({}, {}), padding=({}, {}), groups={})", stride, stride, edge, edge,
+                    groups),
         {x, w}, {{batch, steps(height, 3), steps(width, 2), number(results)}, dtype});
   }
 
   void unary() {
     static constexpr const char* of_floats[] = {
-        "exp({0})", "exp2({0})", "expm1({0})", "log(abs({0}) + 0.5)", "log2({0})", "log1p(abs({0}))",
-        "sqrt(abs({0}))", "rsqrt({0} * {0} + 1.0)", "reciprocal({0})", "tanh({0})", "sigmoid({0})",
-        "erf({0})", "erfinv({0})", "erfinv(tanh({0}))", "gelu({0})", "silu({0})", "relu({0})", "abs({0})", "sign({0})", "floor({0})",
-        "ceil({0})", "round({0})", "trunc({0})", "(-{0})", "({0} ** 2)", "({0} ** 3)", "log({0})", "sqrt({0})",
+        "exp({0})",        "exp2({0})",         "expm1({0})",     "log(abs({0}) + 0.5)",
+        "log2({0})",       "log1p(abs({0}))",   "sqrt(abs({0}))", "rsqrt({0} * {0} + 1.0)",
+        "reciprocal({0})", "tanh({0})",         "sigmoid({0})",   "erf({0})",
+        "erfinv({0})",     "erfinv(tanh({0}))", "gelu({0})",      "silu({0})",
+        "relu({0})",       "abs({0})",          "sign({0})",      "floor({0})",
+        "ceil({0})",       "round({0})",        "trunc({0})",     "(-{0})",
+        "({0} ** 2)",      "({0} ** 3)",        "log({0})",       "sqrt({0})",
         "rsqrt({0})"};
     static constexpr const char* of_f32[] = {"sin({0})", "cos({0})"};
     static constexpr const char* of_integers[] = {"abs({0})", "(-{0})", "sign({0})", "(~{0})", "({0} << 1)",
                                                   "({0} >> 1)", "({0} ** 2)", "relu({0})"};
-    int a = any_with([](const ValueType& t) { return is_computed(t.dtype) || is_integer(t.dtype) || t.dtype == DType::Bool; });
+    int a = any_with(
+        [](const ValueType& t) { return is_computed(t.dtype) || is_integer(t.dtype) || t.dtype == DType::Bool; });
     if (a < 0) return;
     DType dtype = type(a).dtype;
     if (dtype == DType::Bool) {
@@ -439,8 +452,8 @@ class ModelGenerator : public PracticalForms {
       int64_t start = int64_t(random_.pick(2)), step = 1 + int64_t(random_.pick(2)), stop = int64_t(random_.pick(2));
       int64_t end = *known - stop;
       extent = number((end - start + step - 1) / step);
-      return (start ? fmt::format("{}", start) : std::string()) + ":" + (stop ? fmt::format("-{}", stop) : std::string()) +
-             (step > 1 ? fmt::format(":{}", step) : std::string());
+      return (start ? fmt::format("{}", start) : std::string()) + ":" +
+             (stop ? fmt::format("-{}", stop) : std::string()) + (step > 1 ? fmt::format(":{}", step) : std::string());
     }
     if (known || interval(extent).low.value_or(-1) < 0) return ":";
     Dim half = dims().floordiv(extent, number(2));
@@ -462,7 +475,8 @@ class ModelGenerator : public PracticalForms {
   }
 
   void reduce() {
-    int a = any_with([](const ValueType& t) { return t.rank() > 0 && is_number(t.dtype) && dtype_info(t.dtype).bits > 8; });
+    int a =
+        any_with([](const ValueType& t) { return t.rank() > 0 && is_number(t.dtype) && dtype_info(t.dtype).bits > 8; });
     if (a < 0) return;
     static constexpr const char* of_floats[] = {"sum", "sum", "mean", "max", "min"};
     static constexpr const char* of_integers[] = {"sum", "max", "min", "prod"};
@@ -563,7 +577,9 @@ class ModelGenerator : public PracticalForms {
   }
 
   void lookup() {
-    int ids = any_with([](const ValueType& t) { return t.rank() < 3 && (t.dtype == DType::I32 || t.dtype == DType::I64 || t.dtype == DType::U8); });
+    int ids = any_with([](const ValueType& t) {
+      return t.rank() < 3 && (t.dtype == DType::I32 || t.dtype == DType::I64 || t.dtype == DType::U8);
+    });
     int table = any_with([](const ValueType& t) { return t.rank() == 2 && is_number(t.dtype); });
     if (table < 0) return;
     if (ids < 0) ids = argument({{some_dim()}, DType::I32}, Fill::Indices);
@@ -571,7 +587,8 @@ class ModelGenerator : public PracticalForms {
     bool simple = rows->constant() || !rows->symbol().empty();
     if (simple && is_computed(type(table).dtype) && random_.one_in(2)) {
       int targets = argument({{rows}, DType::I32}, Fill::Indices);
-      return (void)add("cross_entropy({0}, {1})", {table, targets}, {{rows}, type(table).dtype == DType::F64 ? DType::F64 : DType::F32});
+      return (void)add("cross_entropy({0}, {1})", {table, targets},
+                       {{rows}, type(table).dtype == DType::F64 ? DType::F64 : DType::F32});
     }
     std::vector<Dim> shape = type(ids).dims;
     shape.push_back(type(table).dims[1]);
@@ -584,8 +601,9 @@ class ModelGenerator : public PracticalForms {
     switch (random_.pick(3)) {
       case 0: return (void)add(fmt::format("arange({}, i32)", a->text), {}, {{a}, DType::I32});
       case 1:
-        return (void)add(fmt::format("full(({}, {}), {}, {})", a->text, b->text, literal(random_, dtype), to_string(dtype)),
-                         {}, {{a, b}, dtype});
+        return (void)add(
+            fmt::format("full(({}, {}), {}, {})", a->text, b->text, literal(random_, dtype), to_string(dtype)), {},
+            {{a, b}, dtype});
       default:
         add(fmt::format("normal(0.5, shape=({}, {}), dtype=f32)", a->text, b->text), {}, {{a, b}, DType::F32});
     }
@@ -598,8 +616,9 @@ class ModelGenerator : public PracticalForms {
     std::vector<Dim> shape;
     int b = partner(a, shape);
     if (shape != type(a).dims) return;
-    add(fmt::format("    {{r}} = {{0}}\n    for i in range({}):\n        {{r}} = {{r}} * [0.5, -0.25, 2.0][i] + {{1}}\n",
-                    1 + random_.pick(3)),
+    add(fmt::format(
+            "    {{r}} = {{0}}\n    for i in range({}):\n        {{r}} = {{r}} * [0.5, -0.25, 2.0][i] + {{1}}\n",
+            1 + random_.pick(3)),
         {a, b}, type(a));
   }
 };

@@ -18,7 +18,8 @@ void PracticalForms::practical_form() {
 }
 
 DType PracticalForms::some_factor() {
-  static constexpr DType dtypes[] = {DType::F32, DType::F32, DType::F32, DType::BF16, DType::BF16, DType::F16, DType::F64};
+  static constexpr DType dtypes[] = {DType::F32,  DType::F32, DType::F32, DType::BF16,
+                                     DType::BF16, DType::F16, DType::F64};
   return random_.of(dtypes);
 }
 
@@ -55,7 +56,8 @@ void PracticalForms::product() {
   std::vector<Dim> left{rows, depth}, result{rows, columns};
   if (batched) left.insert(left.begin(), number(2)), result.insert(result.begin(), number(2));
   std::vector<int> operands{argument({left, dtype}, some_fill())};
-  operands.push_back(argument({turned ? std::vector{columns, depth} : std::vector{depth, columns}, dtype}, some_fill()));
+  operands.push_back(
+      argument({turned ? std::vector{columns, depth} : std::vector{depth, columns}, dtype}, some_fill()));
   std::string text = followed(turned ? "({0} @ {1}.T)" : "({0} @ {1})", rows, columns, dtype, operands);
   bool compares = random_.one_in(8);
   text = "(" + text + ")";
@@ -86,7 +88,8 @@ void PracticalForms::recurrence() {
 void PracticalForms::packed_product() {
   Dim rows = some_rows(), half = random_.one_in(3) ? number(9) : symbol("M"), columns = some_dim();
   int x = argument({{rows, dims().mul(number(2), half)}, DType::F32}, Fill::Integers);
-  int packed = argument({{half, columns}, DType::U8}, Fill::Wide), scale = argument({{columns}, DType::F32}, Fill::Uniform);
+  int packed = argument({{half, columns}, DType::U8}, Fill::Wide),
+      scale = argument({{columns}, DType::F32}, Fill::Uniform);
   add("matmul_int4({0}, {1}, {2})", {x, packed, scale}, {{rows, columns}, DType::F32});
   program_.nodes.back().plain =
       "    {r}x = reshape({0}, (" + rows->text + ", " + half->text + ", 2))\n"
@@ -123,7 +126,8 @@ void PracticalForms::whole_reduction() {
 
 /// What rows come to, of what other rows or columns came to.
 void PracticalForms::rows_of_rows() {
-  int a = any_with([](const ValueType& t) { return t.rank() == 2 && (t.dtype == DType::F32 || t.dtype == DType::F64); });
+  int a =
+      any_with([](const ValueType& t) { return t.rank() == 2 && (t.dtype == DType::F32 || t.dtype == DType::F64); });
   if (a < 0) return;
   const ValueType whole = type(a), down{{whole.dims[0]}, whole.dtype}, across{{whole.dims[1]}, whole.dtype};
   switch (random_.pick(8)) {

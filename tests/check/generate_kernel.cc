@@ -90,8 +90,9 @@ class KernelGenerator : public KernelParts {
   }
 
   void unary() {
-    static constexpr const char* of_floats[] = {"exp", "exp2", "tanh", "sigmoid", "relu", "abs", "silu", "gelu", "erf", "erfinv",
-                                                "floor", "ceil", "rsqrt", "sqrt", "log", "reciprocal", "expm1", "log1p", "log2"};
+    static constexpr const char* of_floats[] = {"exp",  "exp2",       "tanh",   "sigmoid", "relu", "abs",   "silu",
+                                                "gelu", "erf",        "erfinv", "floor",   "ceil", "rsqrt", "sqrt",
+                                                "log",  "reciprocal", "expm1",  "log1p",   "log2"};
     int a = any_tile();
     if (a < 0 || type(a).dtype == DType::Bool) return;
     std::string name = is_float(type(a).dtype) ? random_.of(of_floats) : "relu";
@@ -152,7 +153,8 @@ class KernelGenerator : public KernelParts {
     std::vector<Dim> shape = type(a).dims;
     size_t along = shape_ == Shape::Columns ? 0 : shape.size() - 1;
     const auto& axes = program_.kernel->axes;
-    bool whole = std::any_of(axes.begin(), axes.end(), [&](const auto& axis) { return axis.extent == shape[along] && axis.whole; });
+    bool whole = std::any_of(axes.begin(), axes.end(),
+                             [&](const auto& axis) { return axis.extent == shape[along] && axis.whole; });
     if (!whole) return;
     if (shape_ == Shape::Batch) {
       // One more axis on tensors than on tiles; the result is kept as a tile of the full rank.
@@ -172,8 +174,8 @@ class KernelGenerator : public KernelParts {
     std::string other = literal(random_, type(a).dtype);
     bool has_rows = type(a).dims == full() && shape_ != Shape::Line && shape_ != Shape::Fold;
     if (has_rows && random_.one_in(2)) return mask(a, other);
-    both(fmt::format("where({{0}} > {}, {{0}}, {})", other, other), fmt::format("tile.where({{0}} > {}, {{0}}, {})", other, other),
-         {a}, type(a));
+    both(fmt::format("where({{0}} > {}, {{0}}, {})", other, other),
+         fmt::format("tile.where({{0}} > {}, {{0}}, {})", other, other), {a}, type(a));
   }
 
   /// Of what row and column an element lies in.
@@ -183,7 +185,8 @@ class KernelGenerator : public KernelParts {
     auto compared = [&](const std::string& rows, const std::string& columns) {
       return fmt::format(fmt::runtime(comparison), rows, columns);
     };
-    std::string rows = fmt::format("arange({}, i32)[:, None]", m_->text), columns = fmt::format("arange({}, i32)[None, :]", n_->text);
+    std::string rows = fmt::format("arange({}, i32)[:, None]", m_->text),
+                columns = fmt::format("arange({}, i32)[None, :]", n_->text);
     // With three axes the first is neither rows nor columns.
     bool named = shape_ != Shape::Batch && random_.one_in(2);
     std::string on_tiles = named ? compared("tile.row_index()", "tile.col_index()")

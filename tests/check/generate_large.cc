@@ -63,8 +63,8 @@ void LargeParts::attention() {
   if (has_functions) program_.nodes.back().plain = plain + end;
 }
 
-/// A function that changes scores or leaves some out, and the bias that does the same. Rows are counted as the keys are,
-/// the last row with the last key.
+/// A function that changes scores or leaves some out, and the bias that does the same. Rows are counted as the keys
+/// are, the last row with the last key.
 std::pair<std::string, std::string> LargeParts::function_of_scores(Dim rows, Dim keys) {
   std::string row = fmt::format("(arange({0}, i32)[:, None] + ({1} - {0}))", rows->text, keys->text);
   std::string key = fmt::format("arange({}, i32)[None, :]", keys->text);
@@ -130,7 +130,8 @@ void LargeParts::iterations(int a, int b) {
   std::string extent = random_.one_in(2) ? "M" : "N";
   switch (random_.pick(4)) {
     case 0:
-      return (void)add("    {r} = {0}\n    for i in range(" + extent + "):\n        {r} = {r} * 0.5 + {1}\n", {a, b}, type(a));
+      return (void)add("    {r} = {0}\n    for i in range(" + extent + "):\n        {r} = {r} * 0.5 + {1}\n", {a, b},
+                       type(a));
     case 1:
       return (void)add("    {r} = {0}\n    {r}other = {1} + {0}\n    for i in range(" + extent +
                            "):\n        {r}kept = {r}\n        {r} = {r}other * 0.5\n        {r}other = {r}kept\n",
@@ -147,13 +148,14 @@ void LargeParts::iterations(int a, int b) {
       });
       if (parts < 0) return;
       static constexpr const char* bodies[] = {
-          "        {{r}} = {{r}} * 0.25 + {{1}}[i]\n",
-          "        {{r}} = {{r}} * 0.25 + sum({{1}}[i:i + 1], axis=0)\n",
+          "        {{r}} = {{r}} * 0.25 + {{1}}[i]\n", "        {{r}} = {{r}} * 0.25 + sum({{1}}[i:i + 1], axis=0)\n",
           "        for j in range({0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j] * {{1}}[i]\n",
           "        for j in range(i, {0}):\n            {{r}} = {{r}} * 0.25 + tanh({{1}}[i]) - {{1}}[j]\n",
-          "        for j in range(i + 1, {0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j]\n        {{r}} = {{r}} + {{1}}[i]\n"};
+          "        for j in range(i + 1, {0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j]\n        {{r}} = {{r}} + "
+          "{{1}}[i]\n"};
       std::string extent = type(parts).dims[0]->text;
-      add("    {r} = {0}\n    for i in range(" + extent + "):\n" + fmt::format(fmt::runtime(random_.of(bodies)), extent),
+      add("    {r} = {0}\n    for i in range(" + extent + "):\n" +
+              fmt::format(fmt::runtime(random_.of(bodies)), extent),
           {a, parts}, type(a));
     }
   }

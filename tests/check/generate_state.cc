@@ -35,7 +35,8 @@ class StateGenerator : public Generator {
 
   /// An elementwise change of a value.
   std::string changed(const std::string& value) {
-    static constexpr const char* forms[] = {"{0}", "{0}", "({0} * 2.0)", "({0} + {0})", "tanh({0})", "relu({0})", "({0} - 0.5)"};
+    static constexpr const char* forms[] = {"{0}",       "{0}",       "({0} * 2.0)", "({0} + {0})",
+                                            "tanh({0})", "relu({0})", "({0} - 0.5)"};
     return fmt::format(fmt::runtime(random_.of(forms)), value);
   }
 
@@ -62,10 +63,12 @@ class StateGenerator : public Generator {
     for (int64_t i = 0; i < appends; ++i) {
       parameters += fmt::format(", k{0}: {1}, v{0}: {1}", i, type_text(given));
       if (random_.one_in(3)) look(body, results, i, dtype, rolls);
-      body += fmt::format("    cache = cache.append({}, {})\n", changed(fmt::format("k{}", i)), changed(fmt::format("v{}", i)));
+      body += fmt::format("    cache = cache.append({}, {})\n", changed(fmt::format("k{}", i)),
+                          changed(fmt::format("v{}", i)));
     }
     if (random_.pick(3)) look(body, results, appends, dtype, rolls);
-    program_.whole = "@jit\ndef f(" + parameters + ", cache: " + kind + "):\n" + body + "    return " + results + "cache\n";
+    program_.whole =
+        "@jit\ndef f(" + parameters + ", cache: " + kind + "):\n" + body + "    return " + results + "cache\n";
   }
 
   /// Appends of one position each in a loop, in a branch, or in a branch in a loop. A rolling cache takes any number of
@@ -97,7 +100,8 @@ class StateGenerator : public Generator {
     if (random_.one_in(2)) look(body, results, 2, dtype, true);
     std::string kind = fmt::format("KVCache[{}, {}, {}, {}, {}]{}", batch->text, groups->text, room, depth->text,
                                    to_string(dtype), rolls ? " @rolling_window" : "");
-    program_.whole = "@jit\ndef f(" + parameters_ + "cache: " + kind + "):\n" + body + "    return " + results + "cache\n";
+    program_.whole =
+        "@jit\ndef f(" + parameters_ + "cache: " + kind + "):\n" + body + "    return " + results + "cache\n";
   }
 
   void parameter_of(const std::string& name, const ValueType& type) {
@@ -109,7 +113,8 @@ class StateGenerator : public Generator {
     return fmt::format("{}cache = cache.append({}, {})\n", indent, changed(k), changed(v));
   }
 
-  /// A loop that appends in each iteration, or in those after some number of iterations, and may look at what is there by then.
+  /// A loop that appends in each iteration, or in those after some number of iterations, and may look at what is there
+  /// by then.
   std::string turns_of(const std::string& indent, Dim count) {
     std::string inner = indent + "    ", body;
     if (random_.one_in(2)) body += inner + "y1 = y1 * 0.5 + cache.K[:, :, -1]\n";
@@ -133,7 +138,8 @@ class StateGenerator : public Generator {
       case 0: body += fmt::format("    {} = cast(sum(cache.K, axis=2), {})\n", name, type); break;
       case 1: body += fmt::format("    {} = cast(cache.V * 0.5, {})\n", name, type); break;
       default:
-        body += fmt::format("    {} = cast(flash_attention(q, cache{}), {})\n", name, random_.one_in(2) ? ", causal=True" : "", type);
+        body += fmt::format("    {} = cast(flash_attention(q, cache{}), {})\n", name,
+                            random_.one_in(2) ? ", causal=True" : "", type);
     }
     results += name + ", ";
   }

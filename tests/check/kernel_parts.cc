@@ -115,11 +115,12 @@ void KernelParts::fold_with_part() {
     part = "tile.load({@1}, (0,), (t.k,))";
     on_tensors = "take({1}, " + place_in_block() + ")";
   }
-  made_ = stated(fmt::format("sum({{0}} * {}[None, :], axis=1)", on_tensors),
-                 fmt::format("    {{r}} = tile.zeros((t.m,), {})\n    for k in tile.range({}, t.k):\n"
-                             "        {{r}} = {{r}} + tile.sum(tile.load({{@0}}, ($m, k), (t.m, t.k)) * {}[None, :], axis=1)\n",
-                             to_string(dtype_), k_->text, part),
-                 operands, {{m_}, dtype_});
+  made_ = stated(
+      fmt::format("sum({{0}} * {}[None, :], axis=1)", on_tensors),
+      fmt::format("    {{r}} = tile.zeros((t.m,), {})\n    for k in tile.range({}, t.k):\n"
+                  "        {{r}} = {{r}} + tile.sum(tile.load({{@0}}, ($m, k), (t.m, t.k)) * {}[None, :], axis=1)\n",
+                  to_string(dtype_), k_->text, part),
+      operands, {{m_}, dtype_});
 }
 
 /// Each tile times each other, in two loops over one axis.

@@ -155,8 +155,8 @@ class SourceWriter {
     if (!fields_.empty()) fields_ = layer + "module Weights():\n" + fields_ + "\nweights = Weights()\n\n";
     std::string values;
     for (int result : program_.results) values += (values.empty() ? "" : ", ") + texts_.at(result);
-    return imports() + fields_ + functions_ + "@jit\ndef f(" + arguments + ") -> " + result_types(program_) + where_clause(program_) +
-           ":\n" + body_ + "    return " + values + "\n";
+    return imports() + fields_ + functions_ + "@jit\ndef f(" + arguments + ") -> " + result_types(program_) +
+           where_clause(program_) + ":\n" + body_ + "    return " + values + "\n";
   }
 
  private:
@@ -176,14 +176,17 @@ class SourceWriter {
     texts_[index] = fmt::format("weights.layer{}.w", index);
   }
 
-  const std::string& text_of(const Node& node) const { return plainly_ && !node.plain.empty() ? node.plain : node.text; }
+  const std::string& text_of(const Node& node) const {
+    return plainly_ && !node.plain.empty() ? node.plain : node.text;
+  }
 
   /// Functions that have to be imported.
   std::string imports() const {
     static constexpr const char* names[] = {
-        "layernorm", "log_softmax", "logaddexp", "softplus", "mish", "elu", "leaky_relu", "clamp", "hard_swish", "gelu_exact",
-        "quick_gelu", "logsumexp", "argmax", "argmin", "sort", "argsort", "topk", "one_hot", "scatter_add", "pad",
-        "swiglu", "geglu", "reglu", "take", "conv2d", "max_pool2d", "avg_pool2d", "cumsum", "cummax", "quantize", "matmul_int4"};
+        "layernorm",  "log_softmax", "logaddexp",   "softplus",  "mish",   "elu",      "leaky_relu", "clamp",
+        "hard_swish", "gelu_exact",  "quick_gelu",  "logsumexp", "argmax", "argmin",   "sort",       "argsort",
+        "topk",       "one_hot",     "scatter_add", "pad",       "swiglu", "geglu",    "reglu",      "take",
+        "conv2d",     "max_pool2d",  "avg_pool2d",  "cumsum",    "cummax", "quantize", "matmul_int4"};
     std::string list;
     for (const char* name : names) {
       bool used = false;

@@ -95,7 +95,8 @@ class Reducer {
     if (is_only_result(index)) return false;
     for (Fill fill : {Fill::Integers, Fill::Uniform}) {
       Program candidate = best_;
-      candidate.nodes[size_t(index)] = Node{.type = node.type, .style = Style::Named, .fill = fill, .salt = uint64_t(index)};
+      candidate.nodes[size_t(index)] =
+          Node{.type = node.type, .style = Style::Named, .fill = fill, .salt = uint64_t(index)};
       if (try_one(std::move(candidate))) return true;
     }
     return false;
@@ -116,7 +117,8 @@ class Reducer {
         Program candidate = best_;
         candidate.nodes[i].style = Style::Named;
         any |= try_one(std::move(candidate));
-      } else if (node.is_argument() && (node.fill == Fill::Wide || node.fill == Fill::Special || node.fill == Fill::Uniform)) {
+      } else if (node.is_argument() &&
+                 (node.fill == Fill::Wide || node.fill == Fill::Special || node.fill == Fill::Uniform)) {
         Program candidate = best_;
         candidate.nodes[i].fill = Fill::Integers;
         any |= try_one(std::move(candidate));

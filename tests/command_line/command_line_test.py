@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Man pages and completions, made of --help of the built tools: the pages render without a warning and have every option,
-and the shells themselves complete options, values, lists of values and files.
+"""Man pages and completions, made of --help of the built tools: the pages render without a warning and have every
+option, and the shells themselves complete options, values, lists of values and files.
 
 Usage: command_line_test.py BUILD_DIR man|bash|zsh|fish    exits with 77, which counts as skipped, without the program
 """
@@ -29,7 +29,7 @@ CASES = [
     ("tessera-fmt --check --std", ["--stdin-name", "--stdout"]),
     ("tessera-fmt mod", ["model.tsr", "models/"]),
     ("tesserac --target cuda:sm_9", ["cuda:sm_90a"]),
-    ("tesserac --target=cpu:x86-64-v3,cuda:", 
+    ("tesserac --target=cpu:x86-64-v3,cuda:",
      ["cpu:x86-64-v3,cuda:sm_80", "cpu:x86-64-v3,cuda:sm_89", "cpu:x86-64-v3,cuda:sm_90a"]),
     ("tesserac --dump=graph,ti", ["graph,tile", "graph,tirh", "graph,tirt"]),
     ("tesserac --dump ll", ["llvm"]),
@@ -65,7 +65,8 @@ def all_helps(tool):
 def check_man(folder, tools):
     for tool in tools:
         page = folder / f"man/{tool}.1"
-        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-rLL=100n", page], capture_output=True, text=True, check=True,
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-rLL=100n", page], capture_output=True, text=True,
+                              check=True,
                               env=ENVIRONMENT)
         assert not done.stderr, f"{tool}.1: {done.stderr}"
         shown = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", done.stdout).replace("−", "-").replace("‐", "-")
@@ -73,19 +74,22 @@ def check_man(folder, tools):
             for option in help.options():
                 assert option.value.count("[") == option.value.count("]"), f"{help.tool} {option}"
                 for name in option.names:
-                    assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", shown), f"{tool}.1 lacks {name} of {help.tool}"
+                    assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])",
+                                     shown), f"{tool}.1 lacks {name} of {help.tool}"
         names = {name for help in all_helps(tool) for option in help.options() for name in option.names}
         for name in re.findall(r"^ +(?:-\w, )?(--[\w-]+)", shown, re.M):
             assert name in names, f"{tool}.1 has {name}, which --help does not"
         for section in ("NAME", "SYNOPSIS", "OPTIONS", "EXIT STATUS", "SEE ALSO"):
             assert f"\n{section}\n" in "\n" + shown, f"{tool}.1 has no {section}"
         if shutil.which("mandoc"):
-            lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True, check=False)
+            lint = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", page], capture_output=True, text=True,
+                                  check=False)
             assert not lint.stdout, lint.stdout
 
 
 def run_shell(command, work, **options):
-    done = subprocess.run(command, capture_output=True, text=True, cwd=work, env=ENVIRONMENT, timeout=120, check=False, **options)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=work, env=ENVIRONMENT, timeout=120, check=False,
+                          **options)
     assert done.returncode == 0 and not done.stderr, (command, done.stdout, done.stderr)
     return done.stdout
 
@@ -104,12 +108,14 @@ printf '%s\\n' "${{COMPREPLY[@]}}"'''
 
 
 def zsh(folder, work, line):
-    return run_shell(["zsh", "-f", HERE / "complete.zsh", folder / "completions/zsh", line, folder / "zsh.cache"], work).split("\n")
+    return run_shell(["zsh", "-f", HERE / "complete.zsh", folder / "completions/zsh", line, folder / "zsh.cache"],
+                     work).split("\n")
 
 
 def fish(folder, work, line):
     tool = line.split()[0]
-    script = f"source {folder}/completions/fish/{tool}.fish; complete -C {gen_command_line.shell_completions.fish_quote(line)}"
+    quoted = gen_command_line.shell_completions.fish_quote(line)
+    script = f"source {folder}/completions/fish/{tool}.fish; complete -C {quoted}"
     offered = run_shell(["fish", "--no-config", "-c", script], work).split("\n")
     return [each.split("\t")[0] for each in offered if each]
 

@@ -40,7 +40,8 @@ def half(x: Tensor[B, D, f32]) -> Tensor[B, D, f32]:
 """
 
 # In this order: some make files that others read.
-HELPS = ["tesserac", "tessera-opt", "tessera-fmt", "tsr init", "tsr run", "tsr inspect", "tsr verify", "tsr bench", "tsr"]
+HELPS = ["tesserac", "tessera-opt", "tessera-fmt", "tsr init", "tsr run", "tsr inspect", "tsr verify", "tsr bench",
+         "tsr"]
 # A model whose compilation takes too long for a test.
 NOT_RUN = "llama.bundle"
 
@@ -67,9 +68,11 @@ def main():
                 assert command.split()[0] in gen_command_line.TOOLS, f"{tool}: {command}"
                 if NOT_RUN in command:
                     continue
-                done = subprocess.run(["sh", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True, text=True,
+                done = subprocess.run(["sh", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True,
+                                      text=True,
                                       timeout=300, check=False)
-                assert done.returncode == 0, f"{tool} --help shows: {command}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
+                said = done.stdout[-2000:] + done.stderr[-2000:]
+                assert done.returncode == 0, f"{tool} --help shows: {command}\n{said}"
                 count += 1
         assert numpy.load(folder / "y.npy").shape == (2, 3, 64)
     assert count > 15, count

@@ -61,7 +61,8 @@ def main():
     status = library.c.tsrCreateContextFor(b"cuda:63", ctypes.byref(handle))
     checks.expect("no such device", library.c.tsrStatusName(status).decode(), library.c.tsrGetLastError().decode(),
                   "TSR_EUNSUPPORTED", "cuda:63")
-    for bundle, what, words in (("other_architecture", "a cubin of another architecture", ("--target", "TSR_ALLOW_JIT")),
+    for bundle, what, words in (("other_architecture", "a cubin of another architecture",
+                                 ("--target", "TSR_ALLOW_JIT")),
                                 ("ptx_only", "PTX where compiling is not allowed", ("JIT",)),
                                 ("cpu_only", "a bundle without code for a GPU", ("tesserac",))):
         image = (device.HERE / "bundles" / f"{bundle}.bundle").read_bytes()

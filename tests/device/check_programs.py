@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs the entries of programs.tsr on a GPU beside the CPU, each with guards and again and again.
 
-check_programs.py [--runs N] [--target T] [entry…]: results must be within a bound of the CPU's, and the bits of all N runs
-must be the same. With --runs 1 it is what compute-sanitizer watches: nothing but our kernels runs in the process.
+check_programs.py [--runs N] [--target T] [entry…]: results must be within a bound of the CPU's, and the bits of all N
+runs must be the same. With --runs 1 it is what compute-sanitizer watches: nothing but our kernels runs in the process.
 """
 
 import argparse

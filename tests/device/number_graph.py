@@ -10,7 +10,8 @@ INTEGERS = ("i64", "i32", "i16", "i8", "u64", "u32", "u16", "u8")
 DTYPES = (*FLOATS, *INTEGERS, "bool")
 
 EXACT = ("neg", "abs", "sign", "relu", "floor", "ceil", "trunc", "round", "sqrt", "reciprocal", "rsqrt")
-FUNCTIONS = ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "sigmoid", "silu", "gelu", "erf", "erfinv", "sin", "cos")
+FUNCTIONS = ("exp", "exp2", "expm1", "log", "log2", "log1p", "tanh", "sigmoid", "silu", "gelu", "erf", "erfinv", "sin",
+             "cos")
 ARITHMETIC = ("add", "sub", "mul", "div", "floor_div", "mod", "min", "max")
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 BITS = ("and", "or", "xor", "shl", "shr")

@@ -28,7 +28,8 @@ def main():
             source = pathlib.Path(folder) / f"program{i}.{language}"
             program = source.with_suffix(".out")
             source.write_text(text)
-            subprocess.run(COMPILERS[language] + ["-Wall", "-Wextra", "-Wpedantic", "-Werror", str(source), "-o", str(program),
+            subprocess.run(COMPILERS[language]
+                           + ["-Wall", "-Wextra", "-Wpedantic", "-Werror", str(source), "-o", str(program),
                            f"-I{ROOT}/src/api/include", f"-L{library}", "-ltessera_frontend",
                            f"-Wl,-rpath,{library}"], check=True)
             printed = subprocess.run([program], check=True, capture_output=True, text=True, timeout=60).stdout

@@ -114,9 +114,13 @@ def check(page, severity, environment):
 
 def index(table, have):
     """The text of README.md."""
-    lines = ["# Diagnostics", "", "This page lists every message of the compiler and the tools, for people who look one up. Each message ends with a",
-             "tag. The page of the tag explains the message, shows an example and says what to do. A tag that starts with",
-             "`unsupported-` is a limit of the compiler, not an error of your program. [Diagnostics](../diagnostics.md) explains the",
+    lines = ["# Diagnostics", "",
+             "This page lists every message of the compiler and the tools, for people who look one up. Each message "
+             "ends with a",
+             "tag. The page of the tag explains the message, shows an example and says what to do. A tag that starts "
+             "with",
+             "`unsupported-` is a limit of the compiler, not an error of your program. "
+             "[Diagnostics](../diagnostics.md) explains the",
              "form of messages and the options.", ""]
     missing = []
     for title, rows in table.items():

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """README.md, docs/install.md and docs/first-program.md, followed as they are written; and README.md stays short.
 
-Usage: first_pages_test.py BUILD_DIR [PART OF A PAGE'S NAME...] [--bless]; --bless writes what is printed into the pages.
-"""
+Usage: first_pages_test.py BUILD_DIR [PART OF A PAGE'S NAME...] [--bless]; --bless writes what is printed into the
+pages. """
 import sys
 
 import pages

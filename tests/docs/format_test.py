@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The programs of the documentation are in the style of tessera-fmt.
 
-Of README.md, docs/*.md and the pages of docs/ir/, blocks of `python` that parse are compared. A block that shows how else
-a program may be written, with `;` or a line that goes on behind `\\`, is left alone.
+Of README.md, docs/*.md and the pages of docs/ir/, blocks of `python` that parse are compared. A block that shows how
+else a program may be written, with `;` or a line that goes on behind `\\`, is left alone.
 
 Usage: format_test.py BUILD_DIR [--write]; --write formats the pages.
 """
@@ -40,7 +40,8 @@ def main():
         if made != text and write:
             page.write_text(made)
         elif made != text:
-            problems.append(f"{page.relative_to(ROOT)}: blocks are not formatted (tests/docs/format_test.py build --write)")
+            problems.append(
+                f"{page.relative_to(ROOT)}: blocks are not formatted (tests/docs/format_test.py build --write)")
     print("\n".join(problems) or f"{count} blocks")
     return 1 if problems or count < 50 else 0
 

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
-"""What programs read of each diagnostic is valid: of each row with labels, notes and fixes, and of each example in docs/errors/, where it is
-also about that diagnostic.
+"""What programs read of each diagnostic is valid: of each row with labels, notes and fixes, and of each example in
+docs/errors/, where it is also about that diagnostic.
 
 Usage: formats_test.py BUILD_DIR json|sarif
 
-json: each line by docs/diagnostics.schema.json; sarif: by the schema of the format, which tools/setup.sh --editors fetches.
-Exits with 77, which counts as skipped, without the Python package jsonschema or without that schema.
-"""
+json: each line by docs/diagnostics.schema.json; sarif: by the schema of the format, which tools/setup.sh --editors
+fetches. Exits with 77, which counts as skipped, without the Python package jsonschema or without that schema. """
 import concurrent.futures
 import json
 import os
@@ -27,7 +26,8 @@ except ImportError:
     print("skipped: needs python3-jsonschema (tools/setup.sh)")
     sys.exit(77)
 
-SCHEMAS = {"json": errors_test.ROOT / "docs/diagnostics.schema.json", "sarif": errors_test.ROOT / "tests/docs/sarif-2.1.0.schema.json"}
+SCHEMAS = {"json": errors_test.ROOT / "docs/diagnostics.schema.json",
+           "sarif": errors_test.ROOT / "tests/docs/sarif-2.1.0.schema.json"}
 TOOLS = {form: re.compile(rf"(?<![\w/.-])({names})(?= )")
          for form, names in (("json", "tesserac|tessera-opt|tsr"), ("sarif", "tesserac|tessera-opt"))}
 
@@ -63,7 +63,8 @@ def check_rows(text, form, validator):
     said = [each["tag"] for each in objects if "tag" in each] if form == "json" else \
         [result["ruleId"] for result in objects[0]["runs"][0]["results"]]
     rows = [tag for section in errors_test.sections().values() for tag in section]
-    return problems + [f"of {len(rows)} rows {sorted(set(rows) ^ set(said))} are not there"] * (sorted(rows) != sorted(said)), len(rows)
+    return problems + [f"of {len(rows)} rows {sorted(set(rows) ^ set(said))} are not there"] * (
+        sorted(rows) != sorted(said)), len(rows)
 
 
 def check_json(page, text, validator):

@@ -43,7 +43,8 @@ def main():
     changes = [change for state in states for change in state["changes"]]
     wanted = {"Key": set(found), "Key of a module": all_keys(found["modules"]), "Key of a state": all_keys(states)}
     graphs = [module["graph"] for module in found["modules"] if "graph" in module]
-    accesses = [access for module in found["modules"] for kernel in module.get("layouts", []) for access in kernel["accesses"]]
+    accesses = [access for module in found["modules"] for kernel in module.get("layouts", [])
+                for access in kernel["accesses"]]
     wanted |= {"Key of a graph": all_keys(graphs), "Key of an access": all_keys(accesses)}
     for heading, keys in wanted.items():
         assert keys_of(page, heading) == keys, f"{heading}: the page has {keys_of(page, heading)}, the data {keys}"

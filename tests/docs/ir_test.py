@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The commands of docs/ir/README.md print what the page shows, and it names every type, kind and type of attribute, and fact.
+"""The commands of docs/ir/README.md print what the page shows, and it names every type, kind and type of attribute, and
+fact.
 
 Usage: ir_test.py BUILD_DIR [--bless]; --bless writes what is printed into the page.
 """

@@ -28,13 +28,16 @@ def k(x: Tensor[M, N, f32], y: Tensor[M, N, f32], mode: Tensor[i32]{region}) -> 
 # Rows of the table of what is not compiled: which targets refuse the kernel, what differs in it, and the message.
 REFUSED = {
     "a region that is stored at more than one place of the source": (
-        BOTH, {"region": ", z: Region[write] Tensor[M, N, f32]", "body": "tile.store(v, z)\n    tile.store(2.0 * v, z)"},
+        BOTH,
+        {"region": ", z: Region[write] Tensor[M, N, f32]", "body": "tile.store(v, z)\n    tile.store(2.0 * v, z)"},
         "[unsupported-construct]"),
     "`while` on values known at run time": (
         BOTH, {"body": "while tile.load(mode) > 0:\n        v = v * 2.0"}, "[unsupported-construct]"),
-    "a `where` clause of a kernel that does not always hold": (BOTH, {"where": " where N % 8 == 0"}, "[undecided-condition]"),
+    "a `where` clause of a kernel that does not always hold": (BOTH, {"where": " where N % 8 == 0"},
+                                                               "[undecided-condition]"),
     "a loop that carries rows of unknown length, which the kernel combines along their length": (
-        (GPU,), {"axes": ", k=64", "body": "for k in tile.range(64, 1):\n        v = v * tile.load(y)"}, "[unsupported-tile-split]"),
+        (GPU,), {"axes": ", k=64", "body": "for k in tile.range(64, 1):\n        v = v * tile.load(y)"},
+        "[unsupported-tile-split]"),
     "a branch that loads or stores, and leaves such rows in a name": (
         (GPU,), {"body": "if tile.load(mode) == 0:\n        v = tile.load(y)"}, "[unsupported-tile-split]"),
     "a dot along an axis of unknown length that has no block, in a kernel that no entry calls": (
@@ -50,9 +53,11 @@ def k(a: Tensor[M, K, {of}], b: Tensor[K, N, {of}]) -> Tensor[M, N, {to}]:
         acc = tile.dot(tile.load(a, (t.i, k), (t.m, t.k)), tile.load(b, (k, t.j), (t.k, t.n)), acc)
     return acc
 """
-ADDED_UP_IN = {"bf16": ("f32", "f64"), "f16": ("f32",), "f32": ("f32", "f64"), "f64": ("f64",), "i8": ("i32", "i64"), "i32": ("i32", "i64"),
+ADDED_UP_IN = {"bf16": ("f32", "f64"), "f16": ("f32",), "f32": ("f32", "f64"), "f64": ("f64",), "i8": ("i32", "i64"),
+               "i32": ("i32", "i64"),
                "u8": ("u32", "i64", "u64"), "u32": ("u32", "i64"), "i64": ("i64",), "u64": ("u64",)}
-NOT_IN = {"bf16": ("bf16", "f16", "i32"), "f32": ("f16", "bf16"), "f64": ("f32",), "i8": ("i8", "i16", "f32"), "u8": ("i32", "u16"),
+NOT_IN = {"bf16": ("bf16", "f16", "i32"), "f32": ("f16", "bf16"), "f64": ("f32",), "i8": ("i8", "i16", "f32"),
+          "u8": ("i32", "u16"),
           "i64": ("i32",)}
 # Changes of `ahead`, in the order of the page's table.
 UNORDERED = {
@@ -139,10 +144,12 @@ def check_accumulators(build, folder):
 
 
 def check_parts(build, folder):
-    """Of a partial tile the elements outside of the tensor take no part; a tile of constant extents has none outside."""
+    """Of a partial tile the elements outside of the tensor take no part; a tile of constant extents has none
+    outside."""
     stderr, fine = compiled(build, folder, PARTS, CPU)
     assert fine, stderr
-    shown = subprocess.run([build / "bin/tsr", "run", folder / "f.bundle", "f"], capture_output=True, text=True, timeout=60,
+    shown = subprocess.run([build / "bin/tsr", "run", folder / "f.bundle", "f"], capture_output=True, text=True,
+                           timeout=60,
                            check=True).stdout
     assert shown.split("\n")[:2] == ["f.0: f32[5] = [2, 2, 2, 2, 2]", "f.1: f32[5] = [8, 8, 8, 8, 8]"], shown
 

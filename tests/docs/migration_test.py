@@ -4,12 +4,11 @@
 Usage: migration_test.py BUILD_DIR [PART OF A PAGE'S NAME...] [--bless]
 
 A page with a table "operand | type" has rows of expressions on whole tensors: each becomes an entry. Where the other
-column's library is at hand (NumPy, PyTorch, JAX), its cell is evaluated on the same operands, and dtype, shape and numbers are
-compared, except of random numbers. A page with a block in which a line is `...` has rows of expressions and statements in
-a kernel: each stands in that place, and a cell of the column "Schedule" in the kernel's schedule; whole tensors are then in
-the column "Tensors". Cells in `code` count, of
-several lines those between `;`. Programs that a page shows with commands are run as those of the tutorial are; --bless writes their output.
-"""
+column's library is at hand (NumPy, PyTorch, JAX), its cell is evaluated on the same operands, and dtype, shape and
+numbers are compared, except of random numbers. A page with a block in which a line is `...` has rows of expressions and
+statements in a kernel: each stands in that place, and a cell of the column "Schedule" in the kernel's schedule; whole
+tensors are then in the column "Tensors". Cells in `code` count, of several lines those between `;`. Programs that a
+page shows with commands are run as those of the tutorial are; --bless writes their output. """
 import concurrent.futures
 import os
 import pathlib
@@ -58,7 +57,8 @@ def tables_of(text):
 
 def operands_of(text):
     """Operand to its type, `Tensor[4, 6, f32]`."""
-    return {name.strip().strip("`"): kind.strip("`") for heading, rows in tables_of(text) if heading[:2] == ["operand", "type"]
+    return {name.strip().strip("`"): kind.strip("`")
+            for heading, rows in tables_of(text) if heading[:2] == ["operand", "type"]
             for names, kind, *_ in rows for name in names.split(",")}
 
 
@@ -128,14 +128,16 @@ def names_of(page, values):
 
 
 def run(command, folder, environment):
-    return subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    return subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True,
                           timeout=300, check=False)
 
 
 def check_row(page, index, pair, used, values, folder, environment):
     """What is wrong with a row that compiles, and whether numbers were compared."""
     inputs = [f"--input={name}={name}.npy" for name in used]
-    done = run(["tsr", "run", "rows.bundle", f"row{index}", *inputs, "--output", f"row{index}=out{index}.npy"], folder, environment)
+    done = run(["tsr", "run", "rows.bundle", f"row{index}", *inputs, "--output", f"row{index}=out{index}.npy"], folder,
+               environment)
     if done.returncode != 0:
         return done.stdout, False
     names = names_of(page, values)
@@ -166,7 +168,8 @@ def check_tensors(page, column, environment):
         if done.returncode != 0 or "warning" in done.stdout:
             return [done.stdout], len(pairs), 0
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            found = pool.map(lambda i: check_row(page, i, pairs[i], entries[i][1], values, folder, environment), range(len(pairs)))
+            found = pool.map(lambda i: check_row(page, i, pairs[i], entries[i][1], values, folder, environment),
+                             range(len(pairs)))
             for pair, (problem, was_compared) in zip(pairs, found):
                 compared += was_compared
                 if problem:

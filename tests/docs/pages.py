@@ -50,7 +50,8 @@ def blocks_of(text):
 def has_gpu():
     """Whether a GPU is there that the pages compile for, of compute capability 9.0."""
     try:
-        found = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"], stdout=subprocess.PIPE,
+        found = subprocess.run(["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"],
+                               stdout=subprocess.PIPE,
                                stderr=subprocess.DEVNULL, text=True, timeout=SECONDS, check=False).stdout
     except OSError:
         return False
@@ -58,13 +59,15 @@ def has_gpu():
 
 
 def environment_of(build, folder):
-    """What the first page of the tutorial exports: programs on the PATH, and the repository, whatever the build is called."""
+    """What the first page of the tutorial exports: programs on the PATH, and the repository, whatever the build is
+    called."""
     home = folder / "tessera"
     home.mkdir()
     for part in ("runtime", "src", "examples"):
         (home / part).symlink_to(ROOT / part)
     (home / "build").symlink_to(build)
-    return dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", TESSERA=str(home), NO_COLOR="1", LC_ALL="C.UTF-8")
+    return dict(os.environ, PATH=f"{build / 'bin'}:{os.environ['PATH']}", TESSERA=str(home), NO_COLOR="1",
+                LC_ALL="C.UTF-8")
 
 
 def run_block(block, folder, environment):
@@ -76,7 +79,8 @@ def run_block(block, folder, environment):
 
 def formatted(name, text, environment):
     """A source in the style of tessera-fmt."""
-    done = subprocess.run(["tessera-fmt", "-"], input=text, capture_output=True, text=True, env=environment, timeout=SECONDS,
+    done = subprocess.run(["tessera-fmt", "-"], input=text, capture_output=True, text=True, env=environment,
+                          timeout=SECONDS,
                           check=False)
     return done.stdout if done.returncode == 0 else text
 

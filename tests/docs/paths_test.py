@@ -10,7 +10,8 @@ import sys
 
 import pages
 
-FOLDERS = ("bench", "cmake", "docs", "editors", "examples", "fuzz", "grammar", "runtime", "src", "stdlib", "tests", "tools")
+FOLDERS = ("bench", "cmake", "docs", "editors", "examples", "fuzz", "grammar", "runtime", "src", "stdlib", "tests",
+           "tools")
 MADE = {"editors/vscode/.workbench"}  # by tools, and in no checkout
 NAME = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]+)`")
 

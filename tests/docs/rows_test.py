@@ -41,7 +41,8 @@ def main():
             continue
         if not re.search(pattern_of(tag, text), said):
             problems.append(f"{tag}: neither an example nor a test")
-    print("\n".join(problems) or f"{len(rows)} rows, {shown} with an example that is run, {len(rows) - shown} in other tests")
+    print("\n".join(problems)
+          or f"{len(rows)} rows, {shown} with an example that is run, {len(rows) - shown} in other tests")
     return 1 if problems else 0
 
 

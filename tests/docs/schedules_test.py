@@ -31,7 +31,8 @@ SCHEDULES = [
     ("@kernel.schedule(Schedule(BM=8).with_block(16, 64))", "block = {m = 16, n = 64}"),
     ("@kernel.schedule(block(8).with_stages(3))", "block = {m = 8}, stages = 3"),
     ("@kernel.schedule(block(8).stages([3, 4]))", "block = {m = 8}, stages = 3"),
-    ("@kernel.schedule(Schedule(BM=8, BN=64, warps=2))\n@kernel.schedule(Schedule(BM=16))", "block = {m = 16, n = 64}, warps = 2"),
+    ("@kernel.schedule(Schedule(BM=8, BN=64, warps=2))\n@kernel.schedule(Schedule(BM=16))",
+     "block = {m = 16, n = 64}, warps = 2"),
     ("@kernel.schedule(Schedule(BM=8, BN=64))\n@kernel.schedule(block(16))", "block = {m = 16}"),
     ("@kernel.schedule(Schedule(BM=8))\n@kernel.autotune(space={\"BM\": [32, 64]})", "block = {m = 32}"),
     ("@kernel.autotune(space={\"BM\": [32, 64]})\n@kernel.schedule(Schedule(BM=8))", "block = {m = 8}"),
@@ -51,7 +52,8 @@ def dump(build, folder, source, target):
     """The Schedule IR of a source."""
     path = folder / "f.tsr"
     path.write_text(source)
-    done = subprocess.run([build / "bin/tesserac", path, f"--target={target}", "--dump=sched"], capture_output=True, text=True,
+    done = subprocess.run([build / "bin/tesserac", path, f"--target={target}", "--dump=sched"], capture_output=True,
+                          text=True,
                           timeout=60, check=False)
     assert done.returncode == 0, f"{source}\n{done.stderr}"
     return done.stdout
@@ -63,7 +65,8 @@ def check_programs(build, folder):
     for block in blocks:
         for target in TARGETS:
             (folder / "f.tsr").write_text(block)
-            done = subprocess.run([build / "bin/tesserac", folder / "f.tsr", f"--target={target}", "-o", folder / "f.bundle"],
+            done = subprocess.run([build / "bin/tesserac", folder / "f.tsr", f"--target={target}", "-o",
+                                   folder / "f.bundle"],
                                   capture_output=True, text=True, timeout=60, check=False)
             assert (done.returncode, done.stderr) == (0, ""), f"{target}:\n{block}\n{done.stderr}"
 
@@ -73,14 +76,16 @@ def check_schedules(build, folder):
     for decorators, expected in SCHEDULES:
         text = dump(build, folder, KERNEL.format(decorators=decorators, n=300), "cuda:sm_90a")
         assert f"schedule = {{{expected}}}}} {{" in text, f"{decorators}: not {expected}:\n{text}"
-    text = dump(build, folder, KERNEL.format(decorators="@kernel.schedule(Schedule(BM=8, warps=2))", n=300) + CALLED, "cuda:sm_90a")
+    text = dump(build, folder, KERNEL.format(decorators="@kernel.schedule(Schedule(BM=8, warps=2))", n=300) + CALLED,
+                "cuda:sm_90a")
     assert "schedule = {block = {m = 2}, warps = 2}} {" in text, text
 
 
 def check_extents(build, folder):
     for size, extents in REDUCED.items():
         for target, extent in zip(("cpu:x86-64-v4", "cuda:sm_90a"), extents):
-            text = dump(build, folder, KERNEL.format(decorators="@kernel.schedule(Schedule(BM=4, BN=256))", n=size), target)
+            text = dump(build, folder, KERNEL.format(decorators="@kernel.schedule(Schedule(BM=4, BN=256))", n=size),
+                        target)
             [found] = re.findall(rf'block = (\d+), extent = {size}, grid = true, name = "n"', text)
             assert int(found) == extent, f"{size} on {target}: {found}"
 

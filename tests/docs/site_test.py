@@ -94,7 +94,8 @@ def rows():
         found += [(row.name, row.written.split("(")[1][:-1]) for row in elementwise_rows.functions()]
         yield from ((f"reference/{group}/{name}", prefix + name, f"{prefix}{name}({text})") for name, text in found)
     for module, names in gen_ops_docs.exported().items():
-        folder = "functions" if module == "ops" or '"""' not in (ROOT / f"stdlib/{module}.tsr").read_text()[:3] else "nn"
+        folder = "functions" if module == "ops" or '"""' not in (ROOT
+                                                                 / f"stdlib/{module}.tsr").read_text()[:3] else "nn"
         yield from ((f"reference/{folder}/{name}", name, None) for name in names
                     if folder == "nn" or module == "ops")
     yield from ((f"reference/ir/{name}", name, None) for name in rows_of_ops())

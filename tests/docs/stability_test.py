@@ -76,9 +76,11 @@ def numbers(folder):
         "plan version": struct.unpack("<8sI", bundle.read(plan)[:12])[1],
         "IR text version": re.search(r"^module @f level\(graph\) version\((\d+)\)", dump, re.M)[1],
         "data of the inspector": json.loads(data.read_text())["version"],
-        "data of `tesserac --shapes --json`": json.loads(run(BIN / "tesserac", source, "--shapes", "--json"))["version"],
+        "data of `tesserac --shapes --json`": json.loads(run(BIN / "tesserac", source, "--shapes",
+                                                             "--json"))["version"],
         "data of `--report --json`": json.loads(run(BIN / "tsr", "inspect", loaded, "--report", "--json"))["format"],
-        "data of `tsr bench --json`": json.loads(run(BIN / "tsr", "bench", loaded, "--dims", "N=4", "--runs=1", "--json"))["format"],
+        "data of `tsr bench --json`": json.loads(run(BIN / "tsr", "bench", loaded, "--dims", "N=4", "--runs=1",
+                                                     "--json"))["format"],
         "data of `tsr inspect --json`": json.loads(run(BIN / "tsr", "inspect", loaded, "--json"))["format"],
     }
 

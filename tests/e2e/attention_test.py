@@ -139,7 +139,8 @@ def cached(folder, rng):
     (folder / "b.tsr").write_text(CACHE)
     run(BIN / "tesserac", folder / "b.tsr", "-o", folder / "b.bundle")
     for rows, held in ((1, 1), (1, 77), (7, 100), (70, 90)):
-        q, k, v = (rng.standard_normal(s).astype(np.float32) for s in ((2, 4, rows, 64), (2, 2, 100, 64), (2, 2, 100, 64)))
+        q, k, v = (rng.standard_normal(s).astype(np.float32)
+                   for s in ((2, 4, rows, 64), (2, 2, 100, 64), (2, 2, 100, 64)))
         inputs = ["--input", f"held={held}"]
         for key, value in (("q", q), ("k", k), ("v", v)):
             save(folder / f"{key}.npy", value, "f32")
@@ -167,7 +168,8 @@ def key(q: Tensor[2, 4, S, 32, f32], k: Tensor[2, 2, T, 32, f32], v: Tensor[2, 2
     return flash_attention(q, k, v, bias=bias)
 
 @jit
-def pair(q: Tensor[2, 4, S, 32, f32], k: Tensor[2, 2, T, 32, f32], v: Tensor[2, 2, T, 32, f32], bias: Tensor[S, T, f32]):
+def pair(q: Tensor[2, 4, S, 32, f32], k: Tensor[2, 2, T, 32, f32], v: Tensor[2, 2, T, 32, f32],
+         bias: Tensor[S, T, f32]):
     return flash_attention(q, k, v, bias=bias, causal=True)
 
 @jit
@@ -271,7 +273,8 @@ def hidden(folder, rng):
     rows = [np.full(keys, x, np.float32) for x in (0, -1e9, 1e9, -1e30, 1e30, lowest, -lowest)]
     rows += [base + near * step for base, step in ((1e3, 1), (-3e6, 1), (3e6, 1), (-8e6, 2), (3e8, 32), (-3e8, 32))]
     rows += [np.where(near > 1, 0, hides) for hides in (-1e9, -1e30, lowest)]
-    rows += [late, late[::-1], np.where(np.arange(keys) < 130, -np.inf, late), np.sort(near * 1e6), -np.sort(near * 1e6)]
+    rows += [late, late[::-1], np.where(np.arange(keys) < 130, -np.inf, late), np.sort(near * 1e6),
+             -np.sort(near * 1e6)]
     bias = np.stack(rows).astype(np.float32)
     for dtype in ("f32", "f64", "bf16", "f16"):
         held = {"bf16": np.float32, "f32": np.float32, "f64": np.float64, "f16": np.float16}[dtype]

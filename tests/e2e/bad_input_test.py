@@ -45,7 +45,8 @@ SOURCES = {
     "a list in a list, 90,000 times": (BODY.format("s = [1]\n" + "    s = [s]\n" * 90000), ["[unsupported-nesting]"]),
     "a list in a list, in a loop": (BODY.format("s = [1]\n    for i in range(90000):\n        s = [s]\n"),
                                     ["5:13", "[unsupported-nesting]"]),
-    "lists that share their parts": (BODY.format("s = [1]\n" + "    s = [s, s]\n" * 60 + "    if s == [s]:\n        x = x + 1.0\n"),
+    "lists that share their parts": (BODY.format("s = [1]\n" + "    s = [s, s]\n" * 60
+                                                 + "    if s == [s]:\n        x = x + 1.0\n"),
                                      ["[unsupported-value-size]"]),
     "a list that doubles": (BODY.format("s = [1]\n    for i in range(60):\n        s = s + s\n"),
                             ["5:15", "[unsupported-value-size]"]),
@@ -55,13 +56,17 @@ SOURCES = {
                          ["3:", "[unsupported-program-size]", "--max-eval-steps"]),
     "a kernel that unrolls to 65,536 ops": (
         "@kernel\ndef k(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    t = tile.context(n=N)\n    a = tile.load(x)\n"
-        "    for i in range(65536):\n        a = a + 1.0\n    return a\n\n@jit\ndef f(x: Tensor[N, f32]):\n    return k(x)\n", ["5:", "[unsupported-kernel-size]"]),
+        "    for i in range(65536):\n        a = a + 1.0\n    return a\n\n@jit\ndef f(x: Tensor[N, f32]):\n    return "
+        "k(x)\n", ["5:", "[unsupported-kernel-size]"]),
     "an entry with 102,400 results": (
-        "@jit\ndef f(x: Tensor[B, f32]):\n    s = range(100)\n    for i in range(10):\n        s = s[::-1] + s\n    return s\n",
+        "@jit\ndef f(x: Tensor[B, f32]):\n    s = range(100)\n    for i in range(10):\n        s = s[::-1] + s\n    "
+        "return s\n",
         ["6:", "[unsupported-program-size]"]),
-    "a tree of modules": ("module M(n: int):\n    a: [M(n - 1)] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
+    "a tree of modules": (
+        "module M(n: int):\n    a: [M(n - 1)] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
                           "m = M(40)\n" + HEAD + "x\n", ["2:9", "[unsupported-instances]"]),
-    "lists of lists of modules": ("module M(n: int):\n    a: [[M(n - 1)] * 3] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
+    "lists of lists of modules": (
+        "module M(n: int):\n    a: [[M(n - 1)] * 3] * 2 if n > 0 else []\n    w: Param[4, f32] = zeros()\n\n"
                                   "m = [[M(12), M(13)]]\n" + HEAD + "x\n", ["2:10", "[unsupported-instances]"]),
     "tensor beyond 64 bits": (HEAD + "sum(zeros((2**40, 2**40), f32)) + x\n", ["3:16", "[dimension-overflow]"]),
 }
@@ -117,7 +122,8 @@ def check_many_params(folder):
 
 
 def check_include_roots(folder):
-    """With --include-root files of other folders are not read, whatever the way to them, and nothing is told of them."""
+    """With --include-root files of other folders are not read, whatever the way to them, and nothing is told of
+    them."""
     inside, outside = folder / "in", folder / "out"
     inside.mkdir()
     outside.mkdir()
@@ -129,7 +135,8 @@ def check_include_roots(folder):
     (inside / "folder").symlink_to(outside)
     (inside / "gone.tsr").symlink_to(outside / "missing.tsr")
     source, out = inside / "f.tsr", folder / "out.bundle"
-    for line in (f'%include "{outside}/secret"', '%include "../out/secret.tsr"', '%include "link.tsr"', '%include "notes.txt"',
+    for line in (f'%include "{outside}/secret"', '%include "../out/secret.tsr"', '%include "link.tsr"',
+                 '%include "notes.txt"',
                  '%include "folder/secret.tsr"', "import link", "import folder.secret", '%include "/etc/shadow"',
                  f'%include "{outside}/missing.tsr"'):
         source.write_text(f"{line}\n{HEAD}x\n")
@@ -137,7 +144,8 @@ def check_include_roots(folder):
         assert "lies outside" in message or "does not end in '.tsr'" in message, message
         assert "hunter2" not in message and "No such file" not in message and not out.exists(), message
     told = set()
-    for line in ('%include "link.tsr"', '%include "gone.tsr"', '%include "folder/secret.tsr"', '%include "folder/none.tsr"',
+    for line in ('%include "link.tsr"', '%include "gone.tsr"', '%include "folder/secret.tsr"',
+                 '%include "folder/none.tsr"',
                  '%include "folder/none/none.tsr"', '%include "/etc/passwd"', '%include "/etc/no_such_file"'):
         source.write_text(f"{line}\n{HEAD}x\n")
         message = refuse(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", cwd=inside)
@@ -150,7 +158,8 @@ def check_include_roots(folder):
         run(BIN / "tesserac", source, "-o", out, f"--include-root={inside}", "--target=cpu:x86-64-v3")
     source.write_text(f'%include "../out/secret.tsr"\n{HEAD}x * float(KEY)\n')
     run(BIN / "tesserac", source, "-o", out, "--target=cpu:x86-64-v3")  # without the option any file is read
-    run(BIN / "tesserac", source, "-o", out, "--target=cpu:x86-64-v3", f"--include-root={inside}", f"--include-root={outside}")
+    run(BIN / "tesserac", source, "-o", out, "--target=cpu:x86-64-v3", f"--include-root={inside}",
+        f"--include-root={outside}")
 
 
 def check_command_line(folder):

@@ -50,7 +50,8 @@ def main():
                 assert np.array_equal(np.load(folder / "y.npy"), wanted), n
             for n in (2, 5):
                 run(*command("grid", "n", n, "v"), *mode)
-                assert np.array_equal(np.load(folder / "y.npy"), np.full((n, n * (2 * n - 3)), 2 * n - 1.5, np.float32)), n
+                assert np.array_equal(np.load(folder / "y.npy"),
+                                      np.full((n, n * (2 * n - 3)), 2 * n - 1.5, np.float32)), n
         message = refuse(*command("grid", "n", 1, "v"))
         assert "= -1, which is negative" in message, message
         message = refuse(*command("group_means", "groups", 5))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Products whose factors are packed by kernels of their own, with what their launch needs beside the factors: sizes used as
-numbers, parts at the counters of loops, two right factors. Compiled for each CPU, and computed beside NumPy in float64.
+"""Products whose factors are packed by kernels of their own, with what their launch needs beside the factors: sizes
+used as numbers, parts at the counters of loops, two right factors. Compiled for each CPU, and computed beside NumPy in
+float64.
 
 Factors are small numbers that bf16 holds, and products of them exact, so that in f32 little is left to round. What is
 bf16 is rounded where the language says so: what its roundings come to is at most that of eight, each of 2^-9 of the

@@ -61,7 +61,8 @@ class Program:
         before = b"what was there before"
         self.output.write_bytes(before)
         result, _ = self.start(call, at, count, code)
-        what = f"{self.name}: {call} {at} of {count} fails: status {result.returncode}, {result.stderr.decode()[:500]!r}"
+        said = result.stderr.decode()[:500]
+        what = f"{self.name}: {call} {at} of {count} fails: status {result.returncode}, {said!r}"
         assert result.returncode in (0, 1), what
         left = [path.name for path in self.outputs.iterdir() if path != self.output]
         left += [path.name for path in self.temporary.iterdir()] if tidy else []
@@ -110,17 +111,21 @@ def main():
         run(BIN / "tesserac", source, "-o", bundle, "--target=cpu:x86-64-v3")
         run(BIN / "tsr", "init", bundle, "-o", weights)
         programs = (
-            Program("tesserac", folder, [BIN / "tesserac", source, "--target=cpu:x86-64-v3", "-o", folder / "out/a.bundle"],
+            Program("tesserac", folder,
+                    [BIN / "tesserac", source, "--target=cpu:x86-64-v3", "-o", folder / "out/a.bundle"],
                     folder / "out/a.bundle"),
             Program("tsr run", folder, [BIN / "tsr", "run", bundle, "f", "--params", weights, "--input",
-                                        f"x={folder}/x.npy", "--output", f"f={folder}/out/y.npy"], folder / "out/y.npy"),
+                                        f"x={folder}/x.npy", "--output", f"f={folder}/out/y.npy"],
+                    folder / "out/y.npy"),
             Program("tsr init", folder, [BIN / "tsr", "init", bundle, "-o", folder / "out/w.safetensors"],
                     folder / "out/w.safetensors"),
         )
         if PTXAS:
             faults = [fault for fault in FAULTS if fault[0] in ("mkdtemp", "mkstemp", "fsync")]
-            programs += (Program("tesserac --cubin", folder, [BIN / "tesserac", source, "--target=cuda:sm_80", "--cubin",
-                                                              "-o", folder / "out/g.bundle"], folder / "out/g.bundle", faults),)
+            programs += (Program("tesserac --cubin", folder,
+                                 [BIN / "tesserac", source, "--target=cuda:sm_80", "--cubin",
+                                                              "-o", folder / "out/g.bundle"], folder / "out/g.bundle",
+                                 faults),)
         for program in programs:
             for path in (folder / "out").iterdir():
                 path.unlink()

@@ -59,7 +59,8 @@ def check_outputs(folder):
         "unfinished-aB3dE9", "unfinished-aB3dE8", "unfinished-mine", "models", "aB3dE9"))
     for path in (left, locked, *kept):
         path.write_bytes(b"part")
-    kept += [make_folder(folder / ".tessera-unfinished-folder", "w.bin"), make_folder(folder / ".tessera-agents", "w.bin")]
+    kept += [make_folder(folder / ".tessera-unfinished-folder", "w.bin"),
+             make_folder(folder / ".tessera-agents", "w.bin")]
     check_orphans(folder, left, kept, locked, lambda: run(*compile_to(folder)))
     assert all((path / "w.bin").exists() for path in kept[-2:])
 
@@ -90,7 +91,8 @@ def check_limits(folder):
     np.save(folder / "x.npy", np.ones((3, 64), np.float32))
     given = (folder / "f.bundle", "f", "--params", folder / "w.safetensors")
     with open("/dev/full", "w") as full:
-        for command in (("verify", folder / "f.bundle"), ("inspect", folder / "f.bundle"), ("--version",), ("run", "--help"),
+        for command in (("verify", folder / "f.bundle"), ("inspect", folder / "f.bundle"), ("--version",),
+                        ("run", "--help"),
                         ("run", *given, "--input", f"x={folder}/x.npy"), ("bench", *given, "--dims", "M=4")):
             result = subprocess.run([BIN / "tsr", *command], stdout=full, stderr=subprocess.PIPE, text=True)
             assert result.returncode == 1, (command, result)
@@ -101,7 +103,8 @@ def check_places(folder):
     """A file keeps its permissions, and what a link leads to is written."""
     state = folder / "cache.safetensors"
     np.save(folder / "k.npy", np.ones((1, 1, 1, 4), np.float32))
-    step = (BIN / "tsr", "run", folder / "f.bundle", "step", "--input", f"k={folder}/k.npy", "--state", f"cache={state}")
+    step = (BIN / "tsr", "run", folder / "f.bundle", "step", "--input", f"k={folder}/k.npy", "--state",
+            f"cache={state}")
     run(*step)
     state.chmod(0o600)
     first = state.read_bytes()
@@ -138,7 +141,8 @@ def check_assembler(folder):
     message = assemble()
     assert "ptxas' cannot be run: Exec format error" in message and "[cannot-run]" in message, message
     assert "[no-temporary-files]" in assemble(folder / "none"), message
-    left, locked = (make_folder(temporary / f"tessera-ptxas-aB3dE{i}", ".tessera-temporary", "kernels.ptx") for i in (9, 8))
+    left, locked = (make_folder(temporary / f"tessera-ptxas-aB3dE{i}", ".tessera-temporary", "kernels.ptx")
+                    for i in (9, 8))
     kept = [make_folder(temporary / f"tessera-ptxas-{name}", "kernels.ptx") for name in ("backup", "others")]
     empty = make_folder(temporary / "tessera-ptxas-aB3dE7")
     check_orphans(temporary, left, kept, locked, assemble)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Order and windows of integers, down to the least one, tables of integers, and weights of 4 bits with scales, beside NumPy.
+"""Order and windows of integers, down to the least one, tables of integers, and weights of 4 bits with scales, beside
+NumPy.
 
 Usage: integers_test.py BUILD_DIR
 """

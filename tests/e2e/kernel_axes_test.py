@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Kernels in which an axis comes back as another one: the state of a recurrence in its own product, squares of tiles, tiles
-beside what they are transposed, gathered rows as columns. Computed beside NumPy on each CPU.
+"""Kernels in which an axis comes back as another one: the state of a recurrence in its own product, squares of tiles,
+tiles beside what they are transposed, gathered rows as columns. Computed beside NumPy on each CPU.
 
 Usage: kernel_axes_test.py BUILD_DIR
 """

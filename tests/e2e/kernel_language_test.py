@@ -730,17 +730,20 @@ def main():
             x, y = rng.standard_normal((2, *shape)).astype(np.float32)
             w = rng.standard_normal(shape[1]).astype(np.float32)
             check(folder, "regions", REGIONS, {"x": x, "y": y, "w": w}, regions(x, y, w))
-        for m, n, p, q in ((1, 1, 1, 1), (5, 3, 37, 70), (66, 40, 130 if DEVICE == "cpu" else 128, 17)):  # a GPU's rows are in registers
+        for m, n, p, q in ((1, 1, 1, 1), (5, 3, 37, 70),
+                           (66, 40, 130 if DEVICE == "cpu" else 128, 17)):  # a GPU's rows are in registers
             x, w, c = (rng.standard_normal(shape).astype(np.float32) / 4 for shape in ((m, n), (n, p), (p, q)))
             check(folder, "between", BETWEEN, {"x": x, "w": w, "c": c}, between(x, w, c), 1e-4)
         for m, k, n, length in ((32, 16, 48, 64), (70, 50, 100, 130), (5, 3, 7, 1)):
             a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((m, k), (k, n)))
             x = rng.standard_normal(length).astype(np.float32)
-            check(folder, "memory", MEMORY.format("BM=32, BN=48, BK=16", "f32"), {"a": a, "b": b, "x": x}, memory(a, b, x))
+            check(folder, "memory", MEMORY.format("BM=32, BN=48, BK=16", "f32"), {"a": a, "b": b, "x": x},
+                  memory(a, b, x))
         for m, n, p, q in ((16, 16, 30, 40), (9, 21, 50, 33), (1, 1, 1, 1)):
             place = rng.permutation(p * q)[:m * n].reshape(m, n)
             x, z, w = (rng.standard_normal(shape).astype(np.float32) for shape in ((p, q), (m, n), (p, n)))
-            i, j, r = (place // q).astype(np.int32), (place % q).astype(np.int64), rng.permutation(p)[:m].astype(np.int32)
+            i, j, r = (place // q).astype(np.int32), (place
+                                                      % q).astype(np.int64), rng.permutation(p)[:m].astype(np.int32)
             i[0, 0], j[-1, -1], r[0] = -3, q, p + 1
             inputs = {"x": x, "i": i, "j": j, "z": z, "r": r, "w": w, "h": rng.integers(-99, 99, q).astype(np.int8),
                       "n": np.array(1, np.int64)}
@@ -757,7 +760,8 @@ def main():
                 check(folder, f"edges{k}", EDGES.format(schedule), {"x": x, "y": y, "z": z}, edges(x, y, z))
             check(folder, "whole", WHOLE, {"x": x}, whole(x))
         for n, m, h in ((1, 1, 1), (3, 7, 5), (6, 10, 40)):
-            inputs = {"x": rng.standard_normal((n, m, 8)).astype(np.float32), "y": rng.standard_normal(h).astype(np.float32)}
+            inputs = {"x": rng.standard_normal((n, m, 8)).astype(np.float32),
+                      "y": rng.standard_normal(h).astype(np.float32)}
             check(folder, "sizes", SIZES, inputs, sizes(**inputs))
         for n, m, w, s, t in ((1, 1, 1, 2, 1), (2, 5, 3, 9, 4), (20, 11, 6, 70, 130), (3, 2, 0, 2, 3)):
             inputs = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in
@@ -770,13 +774,15 @@ def main():
             check(folder, "parts", PARTS, inputs, parts(**inputs))
         for width in (4, 8, 16):
             x, y = rng.standard_normal((2, 3, 33)).astype(np.float32)
-            for k in (0, 1, 2, 3, 9, -1, -2, *(sign * 2**n for n in (31, 59, 60, 61, 62) for sign in (1, -1)), 2**63 - 1, -2**63):
+            for k in (0, 1, 2, 3, 9, -1, -2, *(sign * 2**n for n in (31, 59, 60, 61, 62) for sign in (1, -1)),
+                      2**63 - 1, -2**63):
                 inputs = {"x": x, "y": y, "k": np.array(k, np.int64)}
                 check(folder, f"wild{width}", WILD.format(width), inputs, wild(**inputs, width=width))
         for height, width in ((1, 4), (3, 7), (4, 32), (8, 48)) if DEVICE == "cpu" else ():  # a GPU's are in registers
             for m, n in ((5, 100), (1, 1), (9, 33), (17, 130), (3, 0)):
                 x, w = rng.standard_normal((m, n)).astype(np.float32), rng.standard_normal((n, 16)).astype(np.float32)
-                check(folder, f"carried{width}", CARRIED.format(height, width), {"x": x, "w": w}, carried(x, w, width), 1e-4)
+                check(folder, f"carried{width}", CARRIED.format(height, width), {"x": x, "w": w}, carried(x, w, width),
+                      1e-4)
         for m, n in ((1, 1), (37, 100), (16, 1024), (5, 1030) if DEVICE == "cpu" else (5, 1022)):
             x, g = rng.standard_normal((2, m, n)).astype(np.float32)
             y = rng.standard_normal(n).astype(np.float32)

@@ -107,7 +107,8 @@ def check_axes(folder):
         b = rng.standard_normal(shape[2]).astype(np.float32)
         same_bits("... elements", entries("images", x=x, b=b), entries("images_turned", x=x, b=b))
         order = rng.permutation(shape[0])
-        same_bits("... elements in another order", entries("images", x=x, b=b)[order], entries("images", x=x[order], b=b))
+        same_bits("... elements in another order", entries("images", x=x, b=b)[order],
+                  entries("images", x=x[order], b=b))
         near("... a softmax", entries("shares", x=x), entries("shares_turned", x=x))
 
 

@@ -61,7 +61,8 @@ class Model:
         names = results or (entry,)
         for name in names:
             arguments += ["--output", f"{name}={self.folder}/{name}.out.npy"]
-        run(self.tsr, "run", self.bundle, entry, "--params", self.weights, "--device", self.device, *arguments, *options)
+        run(self.tsr, "run", self.bundle, entry, "--params", self.weights, "--device", self.device, *arguments,
+            *options)
         if results:
             return {name: np.load(self.folder / f"{name}.out.npy") for name in results}
         out = self.folder / f"{entry}.out.npy"

@@ -51,12 +51,14 @@ def top(x: Tensor[B, 1, f32]):
     return values, places
 
 @jit
-def depthwise(x: Tensor[B, H, W, C, f32], w: Tensor[3, 3, 1, C, f32]) -> Tensor[B, H, W, C, f32] where H >= 1, W >= 1, C >= 2:
+def depthwise(x: Tensor[B, H, W, C, f32], w: Tensor[3, 3, 1, C, f32]
+              ) -> Tensor[B, H, W, C, f32] where H >= 1, W >= 1, C >= 2:
     return conv2d(x, w, padding=(1, 1), groups=C)
 
 @jit
 def unet(x: Tensor[B, H, W, 3, f32], a: Tensor[3, 3, 3, 4, f32], b: Tensor[3, 3, 4, 5, f32], c: Tensor[3, 3, 5, 6, f32],
-         d: Tensor[3, 3, 11, 4, f32], e: Tensor[1, 1, 8, 2, f32]) -> Tensor[B, H, W, 2, f32] where H % 4 == 0, W % 4 == 0, H >= 4, W >= 4:
+         d: Tensor[3, 3, 11, 4, f32], e: Tensor[1, 1, 8, 2, f32]
+         ) -> Tensor[B, H, W, 2, f32] where H % 4 == 0, W % 4 == 0, H >= 4, W >= 4:
     large = conv2d(x, a, padding=(1, 1))
     half = conv2d(max_pool2d(large, (2, 2)), b, padding=(1, 1))
     low = conv2d(max_pool2d(half, (2, 2)), c, padding=(1, 1))

@@ -16,13 +16,14 @@ HEADER = """
 from tessera.nn import (
     layernorm, layernorm_safe, batch_norm, swiglu, geglu, reglu, gelu_exact, quick_gelu, softplus, mish, elu,
     leaky_relu, clamp, hard_sigmoid, hard_swish, dropout, residual, logsumexp, logaddexp, log_softmax,
-    cross_entropy_mean, cross_entropy_smoothed, soft_cross_entropy, binary_cross_entropy, mse, avg, split_heads, merge_heads, split_qkv,
-    repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take, pad, conv2d, conv2d_nchw, conv1d,
-    max_pool2d, avg_pool2d, adaptive_avg_pool2d, stochastic_round, topk, rank, argsort, sort, scatter_add, quantize, dequantize,
-    matmul_scaled, matmul_weights, matmul_int4, pack_int4, unpack_int4, matmul_gated, cumsum, cumprod, cummax, cummin,
-    batch_statistics, group_norm, instance_norm, var, std, flip, part, split, chunk, stack, tril, triu, conv3d,
-    conv_transpose1d, conv_transpose2d, conv_transpose2d_nchw, conv_transpose3d, max_pool1d, max_pool2d_nchw, max_pool3d,
-    avg_pool1d, avg_pool2d_nchw, avg_pool3d, adaptive_avg_pool1d, adaptive_avg_pool2d_nchw, adaptive_avg_pool3d,
+    cross_entropy_mean, cross_entropy_smoothed, soft_cross_entropy, binary_cross_entropy, mse, avg, split_heads,
+    merge_heads, split_qkv, repeat_heads, rotary_angles, rotary, one_hot, argmax, argmin, gather, take, pad, conv2d,
+    conv2d_nchw, conv1d, max_pool2d, avg_pool2d, adaptive_avg_pool2d, stochastic_round, topk, rank, argsort, sort,
+    scatter_add, quantize, dequantize, matmul_scaled, matmul_weights, matmul_int4, pack_int4, unpack_int4,
+    matmul_gated, cumsum, cumprod, cummax, cummin, batch_statistics, group_norm, instance_norm, var, std, flip, part,
+    split, chunk, stack, tril, triu, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose2d_nchw,
+    conv_transpose3d, max_pool1d, max_pool2d_nchw, max_pool3d, avg_pool1d, avg_pool2d_nchw, avg_pool3d,
+    adaptive_avg_pool1d, adaptive_avg_pool2d_nchw, adaptive_avg_pool3d,
 )
 
 def meanof(x: Tensor[N, f32]):
@@ -42,7 +43,8 @@ ROUNDINGS = {"bf16": 2.0**-8, "f16": 2.0**-11, "f64": 2.0**-53}  # at most, of a
 def case(signature, body, inputs, wanted, tolerance=2e-5, units=None):
     """An entry of these parameters that returns `body`; `wanted` gives its results from inputs in float64.
 
-    With `units` its floats are also given as bf16, f16 and f64, and results are off by at most so many roundings to that
+    With `units` its floats are also given as bf16, f16 and f64, and results are off by at most so many roundings to
+    that
     dtype of the greatest one: what is computed between is wider, so that few are more than the results' own."""
     CASES.append((signature, body, inputs, results_of(wanted, inputs), tolerance))
     for dtype, rounding in ROUNDINGS.items() if units is not None else ():
@@ -157,13 +159,15 @@ def losses():
     t = np.maximum(t, 0)
     for dtype, name in ((np.uint8, "u8"), (np.int8, "i8"), (np.uint64, "u64")):
         case(f"x: Tensor[B, V, f32], t: Tensor[B, {name}]", "cross_entropy_mean(x, t)", [x, t.astype(dtype)], mean_loss)
-    case("x: Tensor[B, V, f32], t: Tensor[B, u8]", "cross_entropy_mean(x, t, ignore=12), cross_entropy_mean(x[:0], t[:0])",
+    case("x: Tensor[B, V, f32], t: Tensor[B, u8]",
+         "cross_entropy_mean(x, t, ignore=12), cross_entropy_mean(x[:0], t[:0])",
          [x, t.astype(np.uint8)], lambda x, t: (mean_loss(x, np.where(t == 12, -100, t.astype(np.int64))), 0.0))
     case(both, "cross_entropy_smoothed(x, t, smoothing=0.1)", [x, t],
          lambda x, t: 0.9 * (lse(x, 1) - x[np.arange(5), t]) - 0.1 * (x - lse(x, 1)[:, None]).mean(1), units=2)
     p = np.exp(normal(5, 37))
     p /= p.sum(1, keepdims=True)
-    case("x: Tensor[B, V, f32], p: Tensor[B, V, f32]", "soft_cross_entropy(x, p), binary_cross_entropy(x, p), mse(x, p)",
+    case("x: Tensor[B, V, f32], p: Tensor[B, V, f32]",
+         "soft_cross_entropy(x, p), binary_cross_entropy(x, p), mse(x, p)",
          [x, p], lambda x, p: (-(p * (x - lse(x, 1)[:, None])).sum(1),
                                p * np.logaddexp(0, -x) + (1 - p) * np.logaddexp(0, x), ((x - p)**2).mean()), units=2)
     case(one, "avg(x, axis=1)", [x], lambda x: x.mean(1), units=2)
@@ -198,7 +202,8 @@ def indexing():
         name = f"{'u' if np.dtype(dtype).kind == 'u' else 'i'}{8 * np.dtype(dtype).itemsize}"
         case(f"ids: Tensor[B, S, {name}]", "one_hot(ids, 300)", [narrow.astype(dtype)],
              lambda ids: (narrow[..., None] == np.arange(300)).astype(float), 0)
-        case(f"x: Tensor[B, V, C, f32], i: Tensor[R, S, {name}] where B >= 1", "gather(x, i, axis=1), gather(x[0], i), x[:, i]",
+        case(f"x: Tensor[B, V, C, f32], i: Tensor[R, S, {name}] where B >= 1",
+             "gather(x, i, axis=1), gather(x[0], i), x[:, i]",
              [normal(2, 300, 3), narrow.astype(dtype)], lambda x, i: (x[:, narrow], x[0][narrow], x[:, narrow]), 0)
     case("ids: Tensor[B, i8], far: Tensor[B, u64]", "one_hot(ids, 300), one_hot(far, 9)",
          [np.array([-1, 127], np.int8), np.array([2**63 + 5, 5], np.uint64)],
@@ -276,7 +281,8 @@ def products():
         case(dots, f'einsum("{spec}", {", ".join(names)})', list(given.values()),
              lambda *all, spec=spec, names=names: np.einsum(spec, *(all["abts".index(name)] for name in names)))
     i = RNG.integers(-100, 100, (4, 5)).astype(np.int8)
-    case("x: Tensor[4, 5, i8], y: Tensor[N, 5, i8]", 'einsum("ik,jk->ij", x, y)', [i, i], lambda x, y: x.astype(int) @ y.T)
+    case("x: Tensor[4, 5, i8], y: Tensor[N, 5, i8]", 'einsum("ik,jk->ij", x, y)', [i, i], lambda x,
+         y: x.astype(int) @ y.T)
 
 
 def padded(x, p, value=0):
@@ -307,7 +313,8 @@ def images():
                     np.lib.stride_tricks.sliding_window_view(x, 2, 3)), 0)
     for y, z, n, options in ((3, 3, 8, {}), (3, 3, 8, dict(strides=(2, 2), padding=(1, 1))),
                              (1, 1, 5, {}), (1, 1, 5, dict(strides=(2, 3))), (7, 5, 4, dict(padding=(3, 2))),
-                             (3, 2, 8, dict(dilation=(2, 3), padding=(2, 0))), (3, 3, 6, dict(groups=6, padding=(1, 1))),
+                             (3, 2, 8, dict(dilation=(2, 3), padding=(2, 0))),
+                             (3, 3, 6, dict(groups=6, padding=(1, 1))),
                              (3, 3, 12, dict(groups=3, strides=(1, 2))), (2, 2, 12, dict(groups=6))):
         w = normal(y, z, 6 // options.get("groups", 1), n)
         text = "".join(f", {key}={value}" for key, value in options.items())
@@ -330,9 +337,11 @@ def images():
     case("x: Tensor[B, L, 6, f32], w: Tensor[4, 6, 9, f32] where L >= 8", "conv1d(x, w, padding=1)",
          [wide[0], normal(4, 6, 9)], lambda x, w: convolution(x[:, None], w[None], padding=(0, 1))[:, 0])
     w = normal(3, 3, 6, 8)
-    case("x: Tensor[B, 6, H, W, f32], w: Tensor[8, 6, 3, 3, f32] where H >= 1, W >= 1", "conv2d_nchw(x, w, padding=(1, 1))",
+    case("x: Tensor[B, 6, H, W, f32], w: Tensor[8, 6, 3, 3, f32] where H >= 1, W >= 1",
+         "conv2d_nchw(x, w, padding=(1, 1))",
          [np.moveaxis(x, 3, 1), np.transpose(w, (3, 2, 0, 1))],
-         lambda x, w: np.moveaxis(convolution(np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0)), padding=(1, 1)), 3, 1))
+         lambda x,
+         w: np.moveaxis(convolution(np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0)), padding=(1, 1)), 3, 1))
     line = normal(2, 20, 6)
     case("x: Tensor[B, 20, 6, f32], w: Tensor[4, 6, 5, f32]", "conv1d(x, w, stride=2, padding=2)",
          [line, normal(4, 6, 5)],
@@ -414,7 +423,8 @@ def volumes():
         numbers = ", ".join(map(str, extents))
         known = f"x: Tensor[B, {numbers}, 6, f32], w: Tensor[{', '.join(map(str, w.shape))}, f32], b: Tensor[{n}, f32]"
         case(known, f"conv{axes}d(x, w, b{options_of(axes, **o)})", [x, w, bias],
-             lambda x, w, b, e=even, g=groups: convolved(x, w, e("strides", 1), e("padding", 0), e("dilation", 1), g) + b,
+             lambda x, w, b, e=even,
+             g=groups: convolved(x, w, e("strides", 1), e("padding", 0), e("dilation", 1), g) + b,
              units=4)
         # From the result's form to that of the image.
         t = normal(*size, n // groups, 6)
@@ -432,7 +442,8 @@ def volumes():
     image = normal(2, 6, 7, 9)
     case("x: Tensor[B, 6, H, W, f32], w: Tensor[6, 3, 2, 1, f32] where H >= 1, W >= 1",
          "conv_transpose2d_nchw(x, w, strides=(2, 1))", [image, np.ascontiguousarray(np.transpose(w, (3, 2, 0, 1)))],
-         lambda x, w: np.moveaxis(deconvolved(np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0)), (2, 1), (0, 0), (0, 0),
+         lambda x,
+         w: np.moveaxis(deconvolved(np.moveaxis(x, 1, 3), np.transpose(w, (2, 3, 1, 0)), (2, 1), (0, 0), (0, 0),
                                               (1, 1), 1), 3, 1))
     line, volume = normal(2, 13, 3), normal(2, 6, 7, 8, 3)
     least = lambda x, *widths: np.pad(x, [(0, 0), *((n, n) for n in widths), (0, 0)], constant_values=-np.inf)
@@ -472,7 +483,8 @@ def numbers_for_all_axes():
     case("x: Tensor[B, 6, 7, 8, 3, f32], w: Tensor[2, 2, 2, 3, 4, f32]",
          "conv3d(x, w, strides=2, padding=1), max_pool3d(x, 2, strides=1), avg_pool3d(x, 3, strides=(1, 2, 2)), "
          "adaptive_avg_pool3d(x, 1)", [volume, kernel],
-         lambda x, w: (convolved(x, w, (2, 2, 2), (1, 1, 1), (1, 1, 1), 1), windows_of(x, (2, 2, 2), (1, 1, 1)).max((5, 6, 7)),
+         lambda x,
+         w: (convolved(x, w, (2, 2, 2), (1, 1, 1), (1, 1, 1), 1), windows_of(x, (2, 2, 2), (1, 1, 1)).max((5, 6, 7)),
                        windows_of(x, (3, 3, 3), (1, 2, 2)).mean((5, 6, 7)), x.mean((1, 2, 3), keepdims=True)))
     case("x: Tensor[B, H, W, 6, f32] where H >= 3, W >= 3", "max_pool2d(x, 3), avg_pool2d(x, 2, strides=1)", [x],
          lambda x: (windows_of(x, (3, 3), (3, 3)).max((4, 5)), windows_of(x, (2, 2), (1, 1)).mean((4, 5))))
@@ -497,11 +509,13 @@ def parts():
          lambda x: (np.tril(x), np.triu(x, -3)), 0)
     case("x: Tensor[M, 7, bool], i: Tensor[R, i32]", "tril(x), triu(x, 1), x[::-1], flip(x, 1), x[:, i], x[i, i]",
          [RNG.integers(0, 2, (5, 7)).astype(bool), np.array([4, 0, 9, -1], np.int32)],
-         lambda x, i: (np.tril(x), np.triu(x, 1), x[::-1], x[:, ::-1], np.stack([x[:, 4], x[:, 0], x[:, 0] & False, x[:, 0] & False], 1),
+         lambda x, i: (np.tril(x), np.triu(x, 1), x[::-1], x[:, ::-1],
+                       np.stack([x[:, 4], x[:, 0], x[:, 0] & False, x[:, 0] & False], 1),
                        np.array([x[4, 4], x[0, 0], False, False])), 0)
     case("x: Tensor[A, 8, C, f32]", "flip(x, 0), flip(x, 1), flip(flip(x, -1), 1)", [x],
          lambda x: (x[::-1], x[:, ::-1], x[:, ::-1, ::-1]), 0, units=0)
-    case("x: Tensor[A, 8, C, f32] where A >= 2", "x[::-1], x[:, ::-3], x[:, 6:1:-2], x[1, -2::-1, None], x[:0:-1, 3:3:-1]",
+    case("x: Tensor[A, 8, C, f32] where A >= 2",
+         "x[::-1], x[:, ::-3], x[:, 6:1:-2], x[1, -2::-1, None], x[:0:-1, 3:3:-1]",
          [x], lambda x: (x[::-1], x[:, ::-3], x[:, 6:1:-2], x[1, -2::-1, None], x[:0:-1, 3:3:-1]), 0)
     case("x: Tensor[N, f32], i: Tensor[R, i64]", "x[::-1], x[::-2], x[::-1][i]", [normal(0), np.arange(2)],
          lambda x, i: (x, x, np.full(2, np.nan)), 0)
@@ -518,7 +532,8 @@ def statistics():
     # With no more elements than the correction the divisor is 0, also where their number is known at the call.
     few = np.array([[1, 2], [3, 3]], np.float32)
     for sizes in ("2, 2", "A, B"):
-        case(f"x: Tensor[{sizes}, f32]", "var(x, axis=1, correction=3), std(x, axis=1, correction=2), var(x, correction=9), "
+        case(f"x: Tensor[{sizes}, f32]",
+             "var(x, axis=1, correction=3), std(x, axis=1, correction=2), var(x, correction=9), "
              "var(x, axis=1)", [few],
              lambda x: (np.array([np.inf, np.nan]), np.array([np.inf, np.nan]), np.array(np.inf), x.var(1, ddof=1)))
     case("x: Tensor[A, B, f32]", "var(x, axis=1), std(x, axis=1, correction=5)", [normal(3, 0)],
@@ -561,7 +576,8 @@ def orders():
     of = lambda count: lambda x: ordered(x, count)
     rows, special = "x: Tensor[B, N, f32]", [np.nan, np.inf, -np.inf, 0.0, -0.0]
     everything = "sort(x), argsort(x), rank(x, dtype=i32), topk(x, {0})[0], topk(x, {0})[1]".format
-    for shape, count in (((6, 1), 1), ((1, 2), 1), ((3, 9), 9), ((4, 50), 9), ((6, 130), 9), ((2, 1000), 9), ((2, 1025), 9),
+    for shape, count in (((6, 1), 1), ((1, 2), 1), ((3, 9), 9), ((4, 50), 9), ((6, 130), 9), ((2, 1000), 9),
+                         ((2, 1025), 9),
                          ((0, 9), 9)):
         x = RNG.integers(-3, 30, shape).astype(np.float32)
         x[..., ::3] = RNG.choice(np.array(special, np.float32), x[..., ::3].shape)
@@ -693,7 +709,8 @@ def quantised():
          "cast(x, u64 @saturate), cast(cast(x, i4 @saturate), i32), cast(cast(x, f8e4m3 @saturate), f32)",
          [np.array(ends)], lambda x: (clipped(x, np.int8), clipped(x, np.uint8), clipped(x, np.uint32),
                                       clipped(x, np.uint64), np.clip(x, -8, 7),
-                                      np.where(np.abs(x) == 129, -128, np.where(x == 127, 128, np.clip(x, -448, 448)))), 0)
+                                      np.where(np.abs(x) == 129, -128,
+                                               np.where(x == 127, 128, np.clip(x, -448, 448)))), 0)
     case("x: Tensor[N, u64]", "cast(x, i64 @saturate), cast(x, i16 @saturate)",
          [np.array([0, 7, 2**15, 2**63 - 1, 2**63, 2**64 - 1], np.uint64)],
          lambda x: (np.minimum(x, np.uint64(2**63 - 1)).astype(np.int64),
@@ -708,8 +725,10 @@ def chance():
     base = np.repeat(np.array([1.001, -2.7, 0.3, 1e-3]), 4000)
     case("x: Tensor[16000, f32]", "meanof(cast(stochastic_round(x, bf16), f32))", [base.astype(np.float32)],
          lambda x: x.reshape(4, -1).mean(1), 2e-4)
-    case("x: Tensor[16000, f32]", "meanof(typed(x))", [base.astype(np.float32)], lambda x: x.reshape(4, -1).mean(1), 2e-4)
-    case("x: Tensor[16000, f32]", "meanof(dropout(x, 0.25)), meanof(residual(x, x, dropout=0.5))", [base.astype(np.float32)],
+    case("x: Tensor[16000, f32]", "meanof(typed(x))", [base.astype(np.float32)], lambda x: x.reshape(4, -1).mean(1),
+         2e-4)
+    case("x: Tensor[16000, f32]", "meanof(dropout(x, 0.25)), meanof(residual(x, x, dropout=0.5))",
+         [base.astype(np.float32)],
          lambda x: (x.reshape(4, -1).mean(1), 2 * x.reshape(4, -1).mean(1)), 5e-2)
 
 

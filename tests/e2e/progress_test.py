@@ -25,7 +25,8 @@ def on_terminal(*options, after="0", term="xterm", cwd):
     """What a terminal at standard error gets, and the exit status."""
     ours, theirs = pty.openpty()
     environment = os.environ | {"TESSERA_PROGRESS_AFTER": after, "TERM": term, "NO_COLOR": "1"}
-    compiler = subprocess.Popen([TESSERAC, *options], stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd, env=environment)
+    compiler = subprocess.Popen([TESSERAC, *options], stderr=theirs, stdout=subprocess.DEVNULL, cwd=cwd,
+                                env=environment)
     os.close(theirs)
     shown = b""
     while True:

@@ -69,7 +69,8 @@ def check(path, room, name, rows, mode):
         run(BIN / "tsr", "run", path / f"{room}.bundle", name, *arguments, "--state", f"cache={state}",
             "--output", f"{name}.0={path}/out.npy", *mode)
         want = expected(name, inputs["q"], *(np.concatenate(part, axis=2) for part in parts), room)
-        np.testing.assert_allclose(np.load(path / "out.npy"), want, rtol=1e-4, atol=1e-5, err_msg=f"{name} {rows} {mode}")
+        np.testing.assert_allclose(np.load(path / "out.npy"), want, rtol=1e-4, atol=1e-5,
+                                   err_msg=f"{name} {rows} {mode}")
 
 
 def main():

@@ -133,12 +133,14 @@ def check_shapes(folder):
         assert wanted in text + "\n", f"{wanted!r} is not in\n{text}"
     assert max(map(len, lines)) <= 160, text
     # Characters of two columns, and of none.
-    path.write_text('@jit\ndef f(x: Tensor[B, f32]):\n    y = x  # 二倍\n    z = y  # e\u0301\n    return z\n', encoding="utf-8")
+    path.write_text('@jit\ndef f(x: Tensor[B, f32]):\n    y = x  # 二倍\n    z = y  # e\u0301\n    return z\n',
+                    encoding="utf-8")
     columns = {columns_before(line, mark) for line in run(BIN / "tesserac", "--shapes", path).splitlines()
                for mark in ("  x: ", "  y: ", "  z: ", "  return T") if mark in line}
     assert len(columns) == 1, columns
     # The counter of a loop has its own name.
-    path.write_text("@jit\ndef f(x: Tensor[N, f32]):\n    y = zeros((), f32)\n    for i in range(1, N):\n        y = y + x[i]\n"
+    path.write_text(
+        "@jit\ndef f(x: Tensor[N, f32]):\n    y = zeros((), f32)\n    for i in range(1, N):\n        y = y + x[i]\n"
                     "        j = 2 * i\n    return y\n")
     shown = run(BIN / "tesserac", "--shapes", path)
     assert "  j: 2*i\n" in shown and "  i: " not in shown and "i_0" not in shown, shown

@@ -115,7 +115,8 @@ def check_failed_calls(path):
             ("each", 6, [-1], False), ("each", 6, [2**63 - 3], False), ("each", 0, [-1], True),
             ("both", 2, [-1, 6], False), ("both", 2, [3, 2**63 - 1], False),
             ("until", 1, [-5], False, np.float32(4)),
-            ("both", 2, [3, 6], True), ("both", 2, [4, 6], False), ("both", 2, [3, 7], False), ("both", 0, [7, 10], True),
+            ("both", 2, [3, 6], True), ("both", 2, [4, 6], False), ("both", 2, [3, 7], False),
+            ("both", 0, [7, 10], True),
             ("both", 0, [8, 10], False), ("both", 0, [7, 11], False),
             ("until", 1, [8], True, np.float32(4)), ("until", 1, [9], False, np.float32(4)),
             ("until", 1, [12], True, np.float32(0)),
@@ -227,7 +228,8 @@ def check_others(folder, mode):
     x = rng.standard_normal((1, 2, 1, 8)).astype(np.float32)
     file = folder.path / "other.safetensors"
     file.unlink(missing_ok=True)
-    change = folder.call("old_and_new", "old_and_new.0", "--state", f"cache={file}", "--dims", "S_max=3", mode=mode, x=x)
+    change = folder.call("old_and_new", "old_and_new.0", "--state", f"cache={file}", "--dims", "S_max=3", mode=mode,
+                         x=x)
     np.testing.assert_array_equal(change, np.concatenate([x, np.zeros((1, 2, 2, 8))], axis=2))
     x = rng.standard_normal((2, 1, 3, 4)).astype(np.float32)
     states = []

@@ -15,7 +15,8 @@ CALLS = {
     "logical_and": "logical_and(b, b)", "logical_or": "logical_or(b, b)", "logical_xor": "logical_xor(b, b)",
     "logical_not": "logical_not(b)", "where": "where(b, x, 0.0)", "cast": "cast(x, f16)",
     "sum": "sum(x, axis=1)[:, None]", "mean": "mean(x, axis=1)[:, None]", "prod": "prod(x, axis=1)[:, None]",
-    "max": "max(x, axis=1)[:, None]", "min": "min(x, axis=1, keepdims=True)", "matmul": "matmul(x, tile.load(w, (0, 0), (32, 32)))",
+    "max": "max(x, axis=1)[:, None]", "min": "min(x, axis=1, keepdims=True)",
+    "matmul": "matmul(x, tile.load(w, (0, 0), (32, 32)))",
     "transpose": "transpose(tile.full((32, 1), 1.0))", "zeros": "zeros((1, 32), f32)", "ones": "ones((1, 32), f32)",
     "full": "full((1, 32), 0.5)", "dropout_in_kernel": "dropout_in_kernel(x, 0.5, seed=7)", "swiglu": "swiglu(x, x)",
     "geglu": "geglu(x, x)", "reglu": "reglu(x, x)", "clamp": "clamp(x, 0.0, 1.0)",
@@ -47,7 +48,8 @@ def main():
     assert not set(CALLS) - set(language + library), set(CALLS) - set(language + library)
     head = HEAD.format(library=", ".join(library))
     # What a call gives meets y, so that none of them is dropped.
-    lines = [f"    y = y + where({CALLS[n]}, 1.0, 0.0)\n" if n.startswith("logical_") else f"    y = y + {CALLS.get(n, n + '(x)')}\n"
+    lines = [f"    y = y + where({CALLS[n]}, 1.0, 0.0)\n" if n.startswith("logical_")
+             else f"    y = y + {CALLS.get(n, n + '(x)')}\n"
              for n in language + library if n != "matmul" and n not in STATEMENTS]
     lines += [f"    {STATEMENTS[n]}\n" for n in language if n in STATEMENTS]
     with tempfile.TemporaryDirectory() as name:

@@ -1,8 +1,7 @@
 """What the end-to-end tests share: paths of the built programs, and running them.
 
-With TESSERA_DEVICE=cuda:0 what the tests compile is compiled for TESSERA_TARGET too (cuda:sm_90a if not given), and what
-they run compiled runs on that device; what they interpret stays as it is.
-"""
+With TESSERA_DEVICE=cuda:0 what the tests compile is compiled for TESSERA_TARGET too (cuda:sm_90a if not given), and
+what they run compiled runs on that device; what they interpret stays as it is. """
 import os
 import pathlib
 import subprocess

@@ -1,4 +1,5 @@
-"""Dumps of IR, of all levels, with changes that nobody makes by accident. A dump comes of a small program, by tesserac."""
+"""Dumps of IR, of all levels, with changes that nobody makes by accident. A dump comes of a small program, by
+tesserac."""
 
 import re
 import subprocess
@@ -128,7 +129,8 @@ def change_size(random, text):
     at = random.choice(sizes)
     size = at[0]
     for _ in range(random.choice([1, 3, 10, 60])):
-        size = random.choice(["({} + {})", "({} // 3)", "({} % 7)", "({}*{})", "min({}, A)", "max({}, 2)", "({} - 1)"]).replace("{}", size)
+        size = random.choice(["({} + {})", "({} // 3)", "({} % 7)", "({}*{})", "min({}, A)", "max({}, 2)",
+                              "({} - 1)"]).replace("{}", size)
         size = size[:20_000]
     if random.random() < 0.5:
         return text[:at.start()] + f"<{size}>" + text[at.end():]
@@ -137,7 +139,8 @@ def change_size(random, text):
 
 def change_symbol(random, text):
     """A size, a dtype or a name is another one in all places."""
-    kinds = [r"\b[A-Z]\w*\b(?=[ >*,])", r"\b(?:f32|bf16|f16|f64|i32|i64|u8|bool)\b", r"%\w+", r'"\w+"', r"@[\w.]+", r"\b[a-z_]+(?= = )"]
+    kinds = [r"\b[A-Z]\w*\b(?=[ >*,])", r"\b(?:f32|bf16|f16|f64|i32|i64|u8|bool)\b", r"%\w+", r'"\w+"', r"@[\w.]+",
+             r"\b[a-z_]+(?= = )"]
     found = sorted(set(re.findall(random.choice(kinds), text)))
     if not found:
         return text
@@ -189,7 +192,8 @@ def change_target(random, text):
 
 def change_bytes(random, text):
     at = random.randrange(len(text))
-    return text[:at] + random.choice(['"', "\0", "\u202e", "\\", "%", "@", "->", "\n", "e99999", "<", ","]) + text[at + random.randrange(3):]
+    return text[:at] + random.choice(['"', "\0", "\u202e", "\\", "%", "@", "->", "\n", "e99999", "<",
+                                      ","]) + text[at + random.randrange(3):]
 
 
 CHANGES = ([change_number] * 6 + [change_symbol] * 6 + [change_attribute] * 4 + [change_lines] * 2

@@ -137,9 +137,9 @@ class Run {
       one(i);
       if (i % 1000 == 999) std::fprintf(stderr, "%zu of %zu\n", i + 1, options_.count);
     }
-    std::printf("%zu bundles: %zu unwritten, %zu refused, %zu loaded, %zu called; tsr: %zu right, %zu refused; %zu wrong\n",
-                options_.count, unwritten_, verdicts_[0], verdicts_[1], verdicts_[2], commands_[0], commands_[1],
-                failures_);
+    std::printf(
+        "%zu bundles: %zu unwritten, %zu refused, %zu loaded, %zu called; tsr: %zu right, %zu refused; %zu wrong\n",
+        options_.count, unwritten_, verdicts_[0], verdicts_[1], verdicts_[2], commands_[0], commands_[1], failures_);
     return failures_ != 0;
   }
 

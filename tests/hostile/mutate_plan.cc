@@ -52,7 +52,8 @@ class PlanMutator {
     if (random_.one_in(2)) return any_index(plan_.exprs.size());
     Expr expr = const_expr(odd_number(random_));
     if (!plan_.dims.empty() && random_.one_in(2)) {
-      static constexpr ExprOp ops[] = {ExprOp::Add, ExprOp::Sub, ExprOp::Mul, ExprOp::FloorDiv, ExprOp::Mod, ExprOp::Max};
+      static constexpr ExprOp ops[] = {ExprOp::Add,      ExprOp::Sub, ExprOp::Mul,
+                                       ExprOp::FloorDiv, ExprOp::Mod, ExprOp::Max};
       expr = binary_expr(random_.of(ops), dim_expr(uint32_t(random_.pick(plan_.dims.size()))), expr);
     }
     return intern_expr(plan_, expr);

@@ -132,7 +132,8 @@ class Process(unittest.TestCase):
         ask = frame({"id": 1, "method": "textDocument/documentSymbol", "params": {"textDocument": {"uri": URI}}})
         for length in (b"10", b"4000", b"4000000000"):
             lie = b"Content-Length: " + length + edit[edit.index(b"\r"):]
-            found, code = session(INITIALIZE, opened(URI, TEXT), lie, frame({"method": "$/nothing"}), ask, SHUTDOWN, EXIT)
+            found, code = session(INITIALIZE, opened(URI, TEXT), lie, frame({"method": "$/nothing"}), ask, SHUTDOWN,
+                                  EXIT)
             self.assertEqual(code, 0)
             self.assertEqual(answer(found, 1)["error"]["code"], -32801, length)
             shown = [message for message in found if message.get("method") == "window/showMessage"]
@@ -202,7 +203,8 @@ class Process(unittest.TestCase):
             uri = f"file://{folder}/model.tsr"
             server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             argument = {"uri": uri, "position": {"line": 1, "character": 5}}
-            server.stdin.write(INITIALIZE + opened(uri, TEXT + "\n\n@jit\ndef other(x: Tensor[4, f32]):\n    return -x\n"))
+            server.stdin.write(INITIALIZE
+                               + opened(uri, TEXT + "\n\n@jit\ndef other(x: Tensor[4, f32]):\n    return -x\n"))
             for number, stage in enumerate(("Graph", "Schedule", "Tile", "Target", "Code"), 1):
                 params = {"command": f"tessera.show{stage}", "arguments": [argument]}
                 server.stdin.write(frame({"id": number, "method": "workspace/executeCommand", "params": params}))
@@ -221,10 +223,12 @@ class Process(unittest.TestCase):
             uri = f"file://{CACHE.name}/stages.tsr"
             server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self.addCleanup(lambda: (server.kill(), server.wait(), server.stdin.close(), server.stdout.close()))
-            command = {"command": "tessera.showGraph", "arguments": [{"uri": uri, "position": {"line": 1, "character": 5}}]}
+            command = {"command": "tessera.showGraph",
+                       "arguments": [{"uri": uri, "position": {"line": 1, "character": 5}}]}
             capabilities = {"window": {"showDocument": {"support": shows}}}
             server.stdin.write(frame({"id": 0, "method": "initialize", "params": {"capabilities": capabilities}}) +
-                               opened(uri, TEXT) + frame({"id": 1, "method": "workspace/executeCommand", "params": command}))
+                               opened(uri, TEXT)
+                               + frame({"id": 1, "method": "workspace/executeCommand", "params": command}))
             server.stdin.flush()
             text = read_answer(server, 1)["result"]["text"]
             self.assertIn('places = ["stages.tsr:2:', text)
@@ -242,8 +246,10 @@ class Process(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "lib.tsr").write_text("def g(x):\n    return x * 2.0\n")
             uri, lib = f"file://{folder}/model.tsr", f"file://{folder}/lib.tsr"
-            text = "import lib\nimport new.part\n\n@jit\ndef f(x: Tensor[B, 4, f32]):\n    return new.part.h(lib.g(x))\n"
-            command = {"command": "tessera.showGraph", "arguments": [{"uri": uri, "position": {"line": 4, "character": 5}}]}
+            text = ("import lib\nimport new.part\n\n@jit\ndef f(x: Tensor[B, 4, f32]):\n"
+                    "    return new.part.h(lib.g(x))\n")
+            command = {"command": "tessera.showGraph",
+                       "arguments": [{"uri": uri, "position": {"line": 4, "character": 5}}]}
             ask = frame({"id": 1, "method": "workspace/executeCommand", "params": command})
             server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             server.stdin.write(INITIALIZE + opened(lib, "def g(x):\n    return x * 7.0\n") + opened(uri, text) +
@@ -280,7 +286,8 @@ class Process(unittest.TestCase):
                 self.assertIn(wanted, result["text"])
                 self.assertNotIn(strange, result["text"])
                 self.assertTrue(any(place and place["line"] >= line for place in result["lines"]))
-            params = {"command": "tessera.showGraph", "arguments": [{"uri": uri, "position": {"line": 1, "character": 4}}]}
+            params = {"command": "tessera.showGraph",
+                      "arguments": [{"uri": uri, "position": {"line": 1, "character": 4}}]}
             server.stdin.write(frame({"id": 99, "method": "workspace/executeCommand", "params": params}))
             server.stdin.flush()
             message = read_answer(server, 99)["error"]["message"]
@@ -296,7 +303,8 @@ class Process(unittest.TestCase):
             server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             server.stdin.write(INITIALIZE + opened(uri, KERNEL))
             found = {}
-            for line, character, wanted in ((1, 5, "a launch   at N = 1024: 1 programs"), (7, 5, "launches at N = 1024")):
+            for line, character, wanted in ((1, 5, "a launch   at N = 1024: 1 programs"),
+                                            (7, 5, "launches at N = 1024")):
                 place = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
                 for number in range(100 * line, 100 * line + 99):
                     server.stdin.write(frame({"id": number, "method": "textDocument/hover", "params": place}))
@@ -338,7 +346,8 @@ class Busy(unittest.TestCase):
 
     def start(self, uri=URI, text="# endless\n", **environment):
         server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  env=dict(os.environ, TESSERA_LSP_HANG_AT="endless", TESSERA_LSP_FILL_AT="greedy", **environment))
+                                  env=dict(os.environ, TESSERA_LSP_HANG_AT="endless", TESSERA_LSP_FILL_AT="greedy",
+                                           **environment))
         self.addCleanup(lambda: (server.kill(), server.wait(), server.stdin.close(), server.stdout.close()))
         client = subprocess.Popen(["sleep", "1000"])
         self.addCleanup(lambda: (client.kill(), client.wait()))
@@ -431,7 +440,8 @@ class Reading(unittest.TestCase):
             return json.dumps(published)
 
     def test_files_from_elsewhere_are_not_read(self):
-        for line in ('%include "{elsewhere}/secret.tsr"', '%include "{up}{elsewhere}/secret.tsr"', '%include "link.tsr"',
+        for line in ('%include "{elsewhere}/secret.tsr"', '%include "{up}{elsewhere}/secret.tsr"',
+                     '%include "link.tsr"',
                      '%include "notes.txt"', "import link", '%include "/etc/passwd"'):
             said = self.messages_of(line + "\n" + TEXT)
             self.assertRegex(said, "include-not-found|unknown-module", line)

@@ -13,15 +13,54 @@ using Json = nlohmann::json;
 namespace {
 
 const char* const snippets[] = {
-    "\n",       "\n    ", "(",     ")",        "[",       "]",     "{",          "}",        "\"",     "\"\"\"",
-    "#",        ":",      ",",     ".",        "=",       "@",     " x",         "def ",     "module ", "%if A\n",
-    "%endif\n", "\t",     "\\\n",  "self.",    "tile.",   "f32",   "Tensor[B, ", "return ",  "\r\n",   "\xC3\xA9",
-    "import part0\n", "from part1 import helper\n", "part0.helper(", "helper(x)", "%include \"part1.tsr\"\n",
+    "\n",
+    "\n    ",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\"",
+    "\"\"\"",
+    "#",
+    ":",
+    ",",
+    ".",
+    "=",
+    "@",
+    " x",
+    "def ",
+    "module ",
+    "%if A\n",
+    "%endif\n",
+    "\t",
+    "\\\n",
+    "self.",
+    "tile.",
+    "f32",
+    "Tensor[B, ",
+    "return ",
+    "\r\n",
+    "\xC3\xA9",
+    "import part0\n",
+    "from part1 import helper\n",
+    "part0.helper(",
+    "helper(x)",
+    "%include \"part1.tsr\"\n",
     "%include \"doc0.tsr\"\n",
-    "0x",       "1e",     "!{rng", " where B", "import ", "from tessera.nn import ", "lambda x: ", "if x:\n        pass\n",
+    "0x",
+    "1e",
+    "!{rng",
+    " where B",
+    "import ",
+    "from tessera.nn import ",
+    "lambda x: ",
+    "if x:\n        pass\n",
     "\n\ndef added(x: Tensor[B, D, T], by: float = 1.0) -> Tensor[B, D, T]:\n    return x * by\n",
     "\n@jit\ndef made(x: Tensor[B, 8, f32]):\n    return x + added(x, by=2.0)\n",
-    "\nconst N = 4\n", "\xF0\x9D\x84\x9E",
+    "\nconst N = 4\n",
+    "\xF0\x9D\x84\x9E",
 };
 
 /// What a file on disk may have; an empty one is no file.
@@ -111,7 +150,8 @@ void RandomClient::start() {
                                   .starts_programs = false});
   Json capabilities;
   capabilities["textDocument"]["documentSymbol"]["hierarchicalDocumentSymbolSupport"] = true;
-  send({{"jsonrpc", "2.0"}, {"id", next_id_++}, {"method", "initialize"}, {"params", {{"capabilities", capabilities}}}});
+  send(
+      {{"jsonrpc", "2.0"}, {"id", next_id_++}, {"method", "initialize"}, {"params", {{"capabilities", capabilities}}}});
   send({{"jsonrpc", "2.0"}, {"method", "initialized"}, {"params", Json::object()}});
   if (!settings_.is_null()) send(settings_message());
   for (size_t i = 0; i < texts_.size(); ++i) send(open_message(i));
@@ -316,7 +356,10 @@ void RandomClient::work(bool all) {
 }
 
 Json RandomClient::answer(const std::string& method, size_t document) {
-  send({{"jsonrpc", "2.0"}, {"id", next_id_++}, {"method", method}, {"params", {{"textDocument", {{"uri", uri(document)}}}}}});
+  send({{"jsonrpc", "2.0"},
+        {"id", next_id_++},
+        {"method", method},
+        {"params", {{"textDocument", {{"uri", uri(document)}}}}}});
   return last_answer_["result"];
 }
 
@@ -324,7 +367,8 @@ std::string RandomClient::summary(size_t document) {
   work(true);
   impatient_ = false;
   Json all;
-  for (const char* method : {"textDocument/documentSymbol", "textDocument/semanticTokens/full", "textDocument/foldingRange"}) {
+  for (const char* method :
+       {"textDocument/documentSymbol", "textDocument/semanticTokens/full", "textDocument/foldingRange"}) {
     all[method] = answer(method, document);
   }
   all["diagnostics"] = diagnostics_[document];

@@ -24,8 +24,8 @@ class RandomClient {
   void edit();
   /// A request of a random kind at a random place.
   void request();
-  /// What changes more than a text: a document is closed and opened again, settings change, a file on disk is written or
-  /// removed.
+  /// What changes more than a text: a document is closed and opened again, settings change, a file on disk is written
+  /// or removed.
   void disturb();
   /// A message with some bytes changed, with a value of another kind somewhere, or with one that is nested without end.
   /// The server's texts may differ from ours from here on.

@@ -3,9 +3,8 @@
 
 Usage: make_mistakes.py BUILD_DIR [--seed N] [--count N] [-o FILE]
 
-A mistake changes one line of a program that compiles. Changes that the compiler takes as they are, and should, are left out;
-the others are kept whatever is said about them.
-"""
+A mistake changes one line of a program that compiles. Changes that the compiler takes as they are, and should, are left
+out; the others are kept whatever is said about them. """
 import argparse
 import concurrent.futures
 import json
@@ -111,7 +110,8 @@ def wrong_axis(line, chance):
 def foreign(line, chance):
     changes = [(r"\band\b", "&&"), (r"\bor\b", "||"), (r"\bnot ", "!"), (r"\belif\b", "else if"), (r"\bdef\b", "fn"),
                (r"\bTrue\b", "true"), (r"\bFalse\b", "false"), (r"\bNone\b", "null"), (r"\bmodule\b", "class"),
-               (r"==", "="), (r"->", "=>"), (r"\bsoftmax\(", "np.softmax("), (r"\bexp\(", "torch.exp("), (r"^(\s+)(\w+ = )", r"\1let \2"),
+               (r"==", "="), (r"->", "=>"), (r"\bsoftmax\(", "np.softmax("), (r"\bexp\(", "torch.exp("),
+               (r"^(\s+)(\w+ = )", r"\1let \2"),
                (r"\bconst\b", "let"), (r"'|\"", "“"), (r"@jit", "@jti"), (r":\s*$", " {")]
     found = [(p, t) for p, t in changes if re.search(p, line)]
     if not found:
@@ -132,8 +132,10 @@ def missing_return(line, chance):
     return line.replace("return ", "", 1) if line.strip().startswith("return ") else None
 
 
-MISTAKES = [drop_token, drop_bracket, drop_colon, misspell, misspell, wrong_dimension, wrong_dimension, wrong_dtype, bad_indent,
-            missing_cast, drop_argument, wrong_keyword, swapped_operands, wrong_axis, foreign, doubled_token, missing_return]
+MISTAKES = [drop_token, drop_bracket, drop_colon, misspell, misspell, wrong_dimension, wrong_dimension, wrong_dtype,
+            bad_indent,
+            missing_cast, drop_argument, wrong_keyword, swapped_operands, wrong_axis, foreign, doubled_token,
+            missing_return]
 
 
 def next_mistake(build, texts, mistake, queue, seen, chance):

@@ -3,12 +3,12 @@
 
 Usage: mistakes_test.py BUILD_DIR [-v] [FILE]
 
-mistakes.json, which make_mistakes.py wrote, changes one line of a program each. Of how many exactly one message is given, how many
-first messages mark the mistaken line, and how many of these by their own place, is counted; those that do not mark it are listed in
-exceptions.json with why, and no others may be. A message that marks a line by a label is about two places that disagree, of
-which either can be wrong: a declared size or dtype and a value. Where the first message has a fix, making it must not make
-more mistakes, and mends most of them. With a FILE of other mistakes these are counted, and nothing is required of them.
-"""
+mistakes.json, which make_mistakes.py wrote, changes one line of a program each. Of how many exactly one message is
+given, how many first messages mark the mistaken line, and how many of these by their own place, is counted; those that
+do not mark it are listed in exceptions.json with why, and no others may be. A message that marks a line by a label is
+about two places that disagree, of which either can be wrong: a declared size or dtype and a value. Where the first
+message has a fix, making it must not make more mistakes, and mends most of them. With a FILE of other mistakes these
+are counted, and nothing is required of them. """
 import concurrent.futures
 import json
 import os
@@ -58,7 +58,8 @@ class Outcome:
 
     def __str__(self):
         said = "\n".join(d["rendered"] for d in self.said)
-        return f"{self.mistake['program']}:{self.line} ({self.mistake['mistake']})\n- {self.mistake['old']}\n+ {self.mistake['new']}\n{said}"
+        where = f"{self.mistake['program']}:{self.line} ({self.mistake['mistake']})"
+        return f"{where}\n- {self.mistake['old']}\n+ {self.mistake['new']}\n{said}"
 
 
 def main():
@@ -87,11 +88,12 @@ def main():
         if verbose and outcome.fixes and not outcome.is_mended():
             print(f"its fix does not mend it:\n{outcome}\n")
     enough = at_place >= LEAST_AT_PLACE and len(fixes) >= LEAST_FIXES
-    if len(outcomes) < 200 or not enough or single < LEAST_SINGLE or on_line < LEAST_ON_LINE or mended < LEAST_MENDED * len(fixes):
+    enough = enough and len(outcomes) >= 200 and mended >= LEAST_MENDED * len(fixes)
+    if not enough or single < LEAST_SINGLE or on_line < LEAST_ON_LINE:
         problems.append("too few are as they should be")
     print("\n\n".join(problems))
-    print(f"{len(outcomes)} mistakes: one message for {single}; the first marks the line for {on_line}, {at_place} of them by its own "
-          f"place; a fix for {len(fixes)}, which mends {mended}")
+    print(f"{len(outcomes)} mistakes: one message for {single}; the first marks the line for {on_line}, {at_place} of "
+          f"them by its own place; a fix for {len(fixes)}, which mends {mended}")
     return 1 if problems and not others else 0
 
 

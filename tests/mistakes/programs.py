@@ -35,8 +35,10 @@ def diagnose(build, text):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "program.tsr"
         path.write_text(text)
-        done = subprocess.run([build / "bin/tesserac", "program.tsr", "--dump=sched", "--target=cpu:x86-64-v3", "-o", "/dev/null",
-                               "--error-format=json", "-Wno-hint-no-effect", "-Wno-dump-without-entries", "-Wno-not-tuned"],
+        done = subprocess.run([build / "bin/tesserac", "program.tsr", "--dump=sched", "--target=cpu:x86-64-v3", "-o",
+                               "/dev/null",
+                               "--error-format=json", "-Wno-hint-no-effect", "-Wno-dump-without-entries",
+                               "-Wno-not-tuned"],
                               cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode not in (0, 1):
         raise AssertionError(f"tesserac ended with {done.returncode}: {done.stderr}")

@@ -185,7 +185,8 @@ def no_effect(name, without, program, target=GPU, stages="ptx"):
     """A name that changes no code, which a warning at its place says."""
     line = program[:program.index(name)].count("\n") + 1
     return both(ignored(name, without, program, stages, target),
-                warns(program, rf":{line}:\d+: warning: .* changes nothing on any target \[hint-no-effect\]", target=target))
+                warns(program, rf":{line}:\d+: warning: .* changes nothing on any target \[hint-no-effect\]",
+                      target=target))
 
 
 def refused(name):

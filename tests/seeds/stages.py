@@ -92,7 +92,8 @@ def seed_23(seed):
     keeps a running softmax."""
     text = seed.after(until("TilingPass"))
     holds(text, r"sched\.kernel @flash_attention", r"block = 1, extent = <B>, grid = true",
-          r"block = 1, extent = <H>, grid = true", r"block = 128, extent = <S>, grid = true", r"block = 128, extent = <N>, grid = false",
+          r"block = 1, extent = <H>, grid = true", r"block = 128, extent = <S>, grid = true",
+          r"block = 128, extent = <N>, grid = false",
           r"sched\.tile", r"sched\.load %q", r"sched\.pipeline .*count = <\(\(N \+ 127\)//128\)>",
           r"sched\.load %k", r"sched\.load %v", r'sched\.reduce .*kind = "max"', r"sched\.exp2",
           r'sched\.reduce .*kind = "sum"', r"sched\.store .*%result")
@@ -106,13 +107,16 @@ def seed_24(seed):
     shared = re.findall(r"view<\d x 128 x 128, bf16, .*space = shared.*tile\.alloc_shared", kernel)
     assert len(shared) >= 3, shared
     registers = r"tile<128 x 128, f32, #wgmma<acc, 128 x 128, warps = \d+>>"
-    holds(kernel, r"tile\.barrier_expect", r"tile\.copy_async %q", r"tile\.for", r"tile\.copy_async ", r"tile\.copy_async %v",
-          r"tile\.role .*\"mma\"", r"tile\.barrier_wait", r"tile\.for", rf"{registers} = tile\.mma ", r'tile\.reduce .*kind = "max"', r"tile\.exp2", rf"{registers} = tile\.mma ",
+    holds(kernel, r"tile\.barrier_expect", r"tile\.copy_async %q", r"tile\.for", r"tile\.copy_async ",
+          r"tile\.copy_async %v",
+          r"tile\.role .*\"mma\"", r"tile\.barrier_wait", r"tile\.for", rf"{registers} = tile\.mma ",
+          r'tile\.reduce .*kind = "max"', r"tile\.exp2", rf"{registers} = tile\.mma ",
           rf"{registers} = tile\.div ")
 
 
 def seed_25(seed):
-    """PTX: shared memory, bulk copies by tensor maps that barriers count, wgmma of both products, the second with weights
+    """PTX: shared memory, bulk copies by tensor maps that barriers count, wgmma of both products, the second with
+    weights
     in registers, a loop, code for sm_90a."""
     code = seed.after(phases())
     holds(code, r"\.version 8", r"\.target sm_90a", r"\.address_size 64", r"\.visible \.entry flash_attention",

@@ -3,10 +3,9 @@
 
 Usage: tools/math/measure_gpu.py BUILD_DIR [function...]
 
-Needs the tools in BUILD_DIR/bin, a GPU of the target, CuPy and PyTorch. Prints the largest error of each function, where
-it is, and how many results have the wrong sign of zero or are NaN where they must not be (or the reverse).
-docs/numerics.md has the bounds.
-"""
+Needs the tools in BUILD_DIR/bin, a GPU of the target, CuPy and PyTorch. Prints the largest error of each function,
+where it is, and how many results have the wrong sign of zero or are NaN where they must not be (or the reverse).
+docs/numerics.md has the bounds. """
 import math
 import pathlib
 import subprocess

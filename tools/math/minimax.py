@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Derives the polynomials of src/passes/target/math/coefficients.inc.
 
-P is the polynomial for which the largest |f - P| * weight on an interval is least. It is found by Remez' exchange algorithm in 80 digits: solve for the
-coefficients and the levelled error on n + 2 points, move the points to the extrema of the error, repeat. Then the
-coefficients are rounded to the dtype; what that adds to the error is in the figure printed, and each polynomial is
-multiplied by a power of the small argument before it is added to a sum, so that it weighs little there.
+P is the polynomial for which the largest |f - P| * weight on an interval is least. It is found by Remez' exchange
+algorithm in 80 digits: solve for the coefficients and the levelled error on n + 2 points, move the points to the
+extrema of the error, repeat. Then the coefficients are rounded to the dtype; what that adds to the error is in the
+figure printed, and each polynomial is multiplied by a power of the small argument before it is added to a sum, so that
+it weighs little there.
 
 Usage: tools/math/minimax.py > src/passes/target/math/coefficients.inc   (needs python3-mpmath; some minutes)
 """
@@ -153,7 +154,8 @@ def inverse_error_function(suffix, bits, degree, end, tails):
         center = (mpf(low) + high) / 2
         emit(f"erfinv_tail{number}_{suffix}",
              f"erfinv(x) / x = P(sqrt(w) - {float(center)}), {low} <= sqrt(w) <= {high}, relative",
-             fit(lambda t: inverse_ratio((t + center) ** 2), lambda t: 1 / inverse_ratio((t + center) ** 2), tail_degree,
+             fit(lambda t: inverse_ratio((t + center) ** 2), lambda t: 1 / inverse_ratio((t + center) ** 2),
+                 tail_degree,
                  low - center, high - center, bits))
 
 
@@ -168,7 +170,9 @@ def main():
     error_function("f64", 53, 14, 22, 6)
     inverse_error_function("f32", 24, 8, mpf(4), [(mpf("1.9375"), mpf("4.0625"), 9)])
     inverse_error_function("f64", 53, 22, mpf("6.25"), [(mpf("2.5"), mpf(4), 18), (mpf(4), mpf("6.125"), 17)])
-    print("// Constants in two parts; the leading one of ln2_exact has zeros enough that its product with an exponent is exact.")
+    print(
+        "// Constants in two parts; the leading one of ln2_exact has zeros enough that its product with an exponent is "
+        "exact.")
     for suffix, bits, exact in (("f32", 24, 15), ("f64", 53, 41)):
         split(f"ln2_{suffix}", mp.log(2), bits, bits)
         split(f"ln2_exact_{suffix}", mp.log(2), bits, exact)

@@ -21,7 +21,8 @@ def keywords():
 
 
 def dtypes():
-    return tuple(row[3] for row in sorted(gen_textmate.rows("src/ir/numbers/dtypes.def", "DTYPE"), key=lambda row: row[3]))
+    return tuple(row[3]
+                 for row in sorted(gen_textmate.rows("src/ir/numbers/dtypes.def", "DTYPE"), key=lambda row: row[3]))
 
 
 def functions():

@@ -1,6 +1,6 @@
 """Debian's package of Furo has its script and its styles unbundled: a module that imports another, which pages of
-file:// may not, a style sheet of the web server's, and no dark colours unless they are asked for. Here each file is made
-whole. What is whole already, as in the package of the theme's author, stays as it is."""
+file:// may not, a style sheet of the web server's, and no dark colours unless they are asked for. Here each file is
+made whole. What is whole already, as in the package of the theme's author, stays as it is."""
 import json
 import pathlib
 import re

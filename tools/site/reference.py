@@ -207,7 +207,8 @@ class Reference:
         return re.sub(r"(?<!\\)\|", r"\\|", escaped(text))
 
     def overview(self):
-        out = ["# API reference", "", "For writers of programs and of kernels: a page for each function, and for each op "
+        out = ["# API reference", "",
+               "For writers of programs and of kernels: a page for each function, and for each op "
                "of the IR. The search box finds each by its name.", "", "| | | |", "| --- | --- | --- |"]
         for group, (title, text) in GROUPS.items():
             count = sum(1 for entry in self.entries if entry.group == group)

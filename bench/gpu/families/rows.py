@@ -74,8 +74,10 @@ def weights():
         peers = {"cuBLAS bf16": lambda x, q, s, w=ready: x @ w}
         flops = 2.0 * m * 8192 * 8192
         x, scales = ((m, 8192), BF16), ((8192,), F32)
-        yield Row("weights", f"i8 {m}x8192x8192", "weights_i8", (x, ((8192, 8192), I8, 127), scales), x, peers, i8, flops)
-        yield Row("weights", f"i4 {m}x8192x8192", "weights_i4", (x, ((4096, 8192), U8, 255), scales), x, peers, i4, flops)
+        yield Row("weights", f"i8 {m}x8192x8192", "weights_i8", (x, ((8192, 8192), I8, 127), scales), x, peers, i8,
+                  flops)
+        yield Row("weights", f"i4 {m}x8192x8192", "weights_i4", (x, ((4096, 8192), U8, 255), scales), x, peers, i4,
+                  flops)
 
 
 def epilogues():
@@ -140,7 +142,8 @@ def attentions():
 
 
 def decodes():
-    for b, s, t in [(1, 1, 2048), (1, 1, 32768), (1, 1, 131072), (16, 1, 4096), (64, 1, 2048), (8, 1, 30001), (16, 4, 8192),
+    for b, s, t in [(1, 1, 2048), (1, 1, 32768), (1, 1, 131072), (16, 1, 4096), (64, 1, 2048), (8, 1, 30001),
+                    (16, 4, 8192),
                     (4, 8, 5000)]:
         yield attention_row("decode", "decode_128", b, 32, 8, s, t, 128)
 
@@ -198,7 +201,8 @@ def orders():
                   both(lambda x: x.T.contiguous()), lambda x: x.T, 4.0 * m * n, "B/s")
     for b, s, h, d in [(8, 2048, 16, 128)]:
         yield Row("order", f"heads_apart {b}x{s}x{h}x{d}", "heads_apart", (((b, s, h, d), BF16),), ((b, h, s, d), BF16),
-                  both(lambda x: x.transpose(1, 2).contiguous()), lambda x: x.transpose(1, 2), 4.0 * b * s * h * d, "B/s")
+                  both(lambda x: x.transpose(1, 2).contiguous()), lambda x: x.transpose(1, 2), 4.0 * b * s * h * d,
+                  "B/s")
     for v, n, m in [(50257, 768, 16384), (1000000, 64, 100000), (30000, 1000, 333)]:
         pick = lambda x, ids: x[ids]
         yield Row("order", f"gather_rows {v}x{n} {m}", "gather_rows", (((v, n), BF16), ((m,), I64, v - 1)),
@@ -237,7 +241,8 @@ def convolutions():
     def line(x, w):
         return functional.conv1d(x.transpose(1, 2), w.permute(2, 1, 0), padding=2).transpose(1, 2)
 
-    yield Row("convolutions", "conv_line 16x3000x256 256", "conv_line", (((16, 3000, 256), BF16), ((5, 256, 256), BF16)),
+    yield Row("convolutions", "conv_line 16x3000x256 256", "conv_line",
+              (((16, 3000, 256), BF16), ((5, 256, 256), BF16)),
               ((16, 3000, 256), BF16), {"cuDNN": line}, line, 2.0 * 16 * 3000 * 256 * 256 * 5)
 
     def space(x, w):

@@ -109,7 +109,8 @@ def summary(results):
         if ratios:
             median, mean = statistics.median(ratios), statistics.geometric_mean(ratios)
             below = [sum(ratio < limit for ratio in ratios) for limit in (1, 0.8)]
-            lines.append(f"{name:14} {len(ratios):4} {median:7.2f} {mean:6.2f} {min(ratios):6.2f} {below[0]:4} {below[1]:5}")
+            lines.append(
+                f"{name:14} {len(ratios):4} {median:7.2f} {mean:6.2f} {min(ratios):6.2f} {below[0]:4} {below[1]:5}")
     return "\n".join(lines)
 
 

@@ -123,7 +123,8 @@ Tensors computed(DType dtype, const Tensors& arguments) {
     if (!found) throw std::runtime_error(subject.problem());
     for (size_t f = 0; !results.empty() && f < results.size(); ++f) {
       if (same_bits(results[f], (*found)[f])) continue;
-      throw std::runtime_error(fmt::format("{} of {} differs on {}", functions[f].name, to_string(dtype), machine->name));
+      throw std::runtime_error(
+          fmt::format("{} of {} differs on {}", functions[f].name, to_string(dtype), machine->name));
     }
     results = std::move(*found);
   }
@@ -220,9 +221,11 @@ int main(int argc, char** argv) {
   std::string check, write, function, shard;
   bool all_singles = false;
   CLI::App app{"The errors of functions of bf16, f16, f8 and f32 over all inputs."};
-  app.add_option("--check", check, "fail unless this file has the table, and the errors of f32 at the arguments it names");
+  app.add_option("--check", check,
+                 "fail unless this file has the table, and the errors of f32 at the arguments it names");
   app.add_option("--write", write, "replace the table in this file, and the errors of f32 at the arguments it names");
-  auto* search = app.add_flag("--singles", all_singles, "search all arguments of f32, about a minute for each function");
+  auto* search =
+      app.add_flag("--singles", all_singles, "search all arguments of f32, about a minute for each function");
   app.add_option("--function", function, "of this function alone")->needs(search);
   app.add_option("--shard", shard, "search a part of the arguments, such as 0/4")->needs(search);
   CLI11_PARSE(app, argc, argv);
@@ -236,7 +239,8 @@ int main(int argc, char** argv) {
       std::ofstream(write) << text;
     }
     if (!check.empty() && read(check) != mended(read(check))) {
-      std::cout << mended(read(check)) << check << " has other errors; check-functions --write " << check << " mends it\n";
+      std::cout << mended(read(check)) << check << " has other errors; check-functions --write " << check
+                << " mends it\n";
       return 1;
     }
     if (check.empty() && write.empty()) std::cout << table();

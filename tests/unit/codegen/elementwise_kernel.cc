@@ -22,7 +22,8 @@ std::string kernel_text(size_t number, const ElementwiseCase& test) {
     loads += fmt::format("    %t{0}: tile<20, {1}> = tile.load %x{0}, [%at], [%left]\n", i, dtype);
     operands += fmt::format("{}%t{}", i ? ", " : "", i);
   }
-  return fmt::format(R"(  tile.kernel @k{}({}%y: tensor<N, {}>) {{grid = [<((N + 19)//20)>], outputs = 1, schedule = {{}}, scratch = 0}} {{
+  return fmt::format(
+      R"(  tile.kernel @k{}({}%y: tensor<N, {}>) {{grid = [<((N + 19)//20)>], outputs = 1, schedule = {{}}, scratch = 0}} {{
     %p: i64 = tile.program_id {{axis = 0}}
     %b: i64 = tile.constant {{value = 20}}
     %at: i64 = tile.mul %p, %b
@@ -33,7 +34,7 @@ std::string kernel_text(size_t number, const ElementwiseCase& test) {
     tile.return
   }}
 )",
-                     number, parameters, to_string(to), loads, to_string(to), snake_case(row.name), operands);
+      number, parameters, to_string(to), loads, to_string(to), snake_case(row.name), operands);
 }
 
 std::string module_text(const std::vector<ElementwiseCase>& cases) {

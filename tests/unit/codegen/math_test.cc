@@ -40,7 +40,8 @@ double error_in_ulps(const Format& format, double found, mpfr_ptr wanted) {
   if (beyond || std::isinf(found)) {
     if (std::isinf(found) && beyond) return (found > 0) == (mpfr_sgn(wanted) > 0) ? 0 : wrong;
     // Within the allowed error of the border either is right; that is decided on the largest number.
-    double largest = format.digits == 24 ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
+    double largest =
+        format.digits == 24 ? double(std::numeric_limits<float>::max()) : std::numeric_limits<double>::max();
     found = std::isinf(found) ? std::copysign(largest, found) : found;
     if (beyond) return std::fabs(found) == largest ? 1 : wrong;
   }
@@ -142,7 +143,8 @@ TEST_CASE("powers are those of C, correctly rounded but for near ties") {
     std::string where;
     Number a, b, wanted;
     for (int64_t i = 0; i < count; ++i) {
-      double base = load_element(DType::F32, &x[size_t(i) * 4]).f, power = load_element(DType::F32, &y[size_t(i) * 4]).f;
+      double base = load_element(DType::F32, &x[size_t(i) * 4]).f,
+             power = load_element(DType::F32, &y[size_t(i) * 4]).f;
       mpfr_set_d(a, base, MPFR_RNDN);
       mpfr_set_d(b, power, MPFR_RNDN);
       mpfr_pow(wanted, a, b, MPFR_RNDN);

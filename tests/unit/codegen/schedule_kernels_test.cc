@@ -11,7 +11,8 @@ namespace {
 
 /// y = a x b with blocks of m x n x k; operands of `dtype`.
 std::string gemm(int m, int n, int k, const std::string& dtype, const std::string& schedule = "") {
-  return fmt::format(R"(  sched.kernel @mm.0(%a: tensor<M x K, {3}>, %b: tensor<K x N, {3}>, %y: tensor<M x N, f32>) {{axes = [{{block = {0}, extent = <M>, grid = true, name = "m"}}, {{block = {1}, extent = <N>, grid = true, name = "n"}}, {{block = {2}, extent = <K>, grid = false, name = "k"}}], outputs = 1, schedule = {{{4}}}}} {{
+  return fmt::format(
+      R"(  sched.kernel @mm.0(%a: tensor<M x K, {3}>, %b: tensor<K x N, {3}>, %y: tensor<M x N, f32>) {{axes = [{{block = {0}, extent = <M>, grid = true, name = "m"}}, {{block = {1}, extent = <N>, grid = true, name = "n"}}, {{block = {2}, extent = <K>, grid = false, name = "k"}}], outputs = 1, schedule = {{{4}}}}} {{
     sched.tile {{axes = ["m", "n"]}} do(%i: i64, %j: i64) {{
       %z: tile<{0} x {1}, f32> = sched.full {{value = 0.0}}
       %acc: tile<{0} x {1}, f32> = sched.pipeline [%z], [] {{axis = "k", count = <ceildiv(K, {2})>}} do(%k: i64, %c: tile<{0} x {1}, f32>) {{
@@ -26,7 +27,7 @@ std::string gemm(int m, int n, int k, const std::string& dtype, const std::strin
     sched.return
   }}
 )",
-                     m, n, k, dtype, schedule);
+      m, n, k, dtype, schedule);
 }
 
 /// Instructions of one stretch of assembly between labels.
@@ -96,7 +97,9 @@ TEST_CASE("products are those of the interpreter, bit for bit, at all edges") {
 
 TEST_CASE("a factor that is stored transposed gives the same bits") {
   std::string text = gemm(64, 96, 32, "f32", "packing = \"both\"");
-  auto replace = [&](const std::string& from, const std::string& to) { text.replace(text.find(from), from.size(), to); };
+  auto replace = [&](const std::string& from, const std::string& to) {
+    text.replace(text.find(from), from.size(), to);
+  };
   replace("%b: tensor<K x N, f32>", "%b: tensor<N x K, f32>");
   replace("    sched.tile",
           "    %w: view<K x N, f32, strides = [1, K], offset = 0, space = global> = sched.view %b\n    sched.tile");
@@ -105,7 +108,8 @@ TEST_CASE("a factor that is stored transposed gives the same bits") {
 }
 
 TEST_CASE("a row softmax is that of the interpreter") {
-  check_schedule_kernel(R"(  sched.kernel @k(%x: tensor<M x N, f32>, %y: tensor<M x N, f32>) {axes = [{block = 4, extent = <M>, grid = true, name = "m"}, {block = <N>, extent = <N>, grid = true, name = "n"}], outputs = 1, schedule = {}} {
+  check_schedule_kernel(
+      R"(  sched.kernel @k(%x: tensor<M x N, f32>, %y: tensor<M x N, f32>) {axes = [{block = 4, extent = <M>, grid = true, name = "m"}, {block = <N>, extent = <N>, grid = true, name = "n"}], outputs = 1, schedule = {}} {
     sched.tile {axes = ["m", "n"]} do(%i: i64, %j: i64) {
       %a: tile<4 x N, f32> = sched.load %x, [%i, %j]
       %m: tile<4, f32> = sched.reduce %a {axis = 1, kind = "max"}
@@ -123,5 +127,5 @@ TEST_CASE("a row softmax is that of the interpreter") {
     sched.return
   }
 )",
-                        {{{"M", 5}, {"N", 1}}, {{"M", 8}, {"N", 50}}, {{"M", 3}, {"N", 300}}}, 1e-6);
+      {{{"M", 5}, {"N", 1}}, {{"M", 8}, {"N", 50}}, {{"M", 3}, {"N", 300}}}, 1e-6);
 }

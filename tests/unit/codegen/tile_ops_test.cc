@@ -77,8 +77,8 @@ TEST_CASE("reductions follow the tree of their specification") {
                   fmt::format("tile.reduce %a, [] {{axis = 2, kind = \"{}\"}}", kind), fmt::format("5 x 3, {}", dtype));
     }
     for (const char* kind : {"min", "prod"}) {
-      check_unary(fmt::format("2 x 100, {}", dtype), fmt::format("tile.reduce %a, [] {{axis = 1, kind = \"{}\"}}", kind),
-                  fmt::format("2, {}", dtype));
+      check_unary(fmt::format("2 x 100, {}", dtype),
+                  fmt::format("tile.reduce %a, [] {{axis = 1, kind = \"{}\"}}", kind), fmt::format("2, {}", dtype));
     }
   }
 }
@@ -102,8 +102,9 @@ TEST_CASE("scans join groups in the order of their specification") {
   };
   for (const char* dtype : {"f32", "f64", "i32"}) {
     for (int n : {1, 2, 5, 16, 20, 37, 64, 65}) {
-      for (const char* flags : {"kind = \"sum\"", "kind = \"sum\", reverse = true#", "exclusive = true, kind = \"sum\"#",
-                                "exclusive = true, kind = \"max\", reverse = true"}) {
+      for (const char* flags :
+           {"kind = \"sum\"", "kind = \"sum\", reverse = true#", "exclusive = true, kind = \"sum\"#",
+            "exclusive = true, kind = \"max\", reverse = true"}) {
         check(fmt::format("{}", n), 0, "1", flags, dtype);
       }
     }
@@ -119,9 +120,10 @@ TEST_CASE("limits hold for loads, stores, reductions, merges and products") {
   for (int64_t n : {0, 1, 7, 16, 19, 20}) {
     for (int64_t m : {0, 1, 3, 4}) sizes.push_back({{"M", m}, {"N", n}});
   }
-  check_tile_kernel(one_program("%x: tensor<M x N, f32>, %y: tensor<M x N, f32>, %s: tensor<4, f32>, %t: tensor<20, f32>, "
-                                "%z: tensor<4 x 20, f32>, %w: tensor<4 x 1, f32>",
-                                R"(    %m: i64 = tile.dim {value = <M>}
+  check_tile_kernel(
+      one_program("%x: tensor<M x N, f32>, %y: tensor<M x N, f32>, %s: tensor<4, f32>, %t: tensor<20, f32>, "
+                  "%z: tensor<4 x 20, f32>, %w: tensor<4 x 1, f32>",
+                  R"(    %m: i64 = tile.dim {value = <M>}
     %n: i64 = tile.dim {value = <N>}
     %a: tile<4 x 20, f32> = tile.load %x, [%zero, %zero], [%m, %n] {fill = 2.5}
     %b: tile<4 x 20, f32> = tile.mul %a, %a
@@ -134,22 +136,25 @@ TEST_CASE("limits hold for loads, stores, reductions, merges and products") {
     %u: tile<4 x 20, f32>, %v: tile<4 x 1, f32> = tile.scan %b, [], [%n] {axis = 1, kind = "sum", reverse = true}
     tile.store %u, %z, [%zero, %zero], []
     tile.store %v, %w, [%zero, %zero], []
-)", 5),
-                    sizes);
-  check_tile_kernel(one_program("%x: tensor<4 x 5, f32>, %v: tensor<5 x 20, f32>, %d: tensor<M x N, f32>, %y: tensor<4 x 20, f32>",
-                                R"(    %m: i64 = tile.dim {value = <M>}
+)",
+                  5),
+      sizes);
+  check_tile_kernel(
+      one_program("%x: tensor<4 x 5, f32>, %v: tensor<5 x 20, f32>, %d: tensor<M x N, f32>, %y: tensor<4 x 20, f32>",
+                  R"(    %m: i64 = tile.dim {value = <M>}
     %a: tile<4 x 5, f32> = tile.load %x, [%zero, %zero], []
     %b: tile<5 x 20, f32> = tile.load %v, [%zero, %zero], []
     %c: tile<4 x 20, f32> = tile.full {value = 1}
     %r: tile<4 x 20, f32> = tile.dot %a, %b, %c, [%m]
     tile.store %r, %y, [%zero, %zero], []
 )"),
-                    sizes);
+      sizes);
 }
 
 TEST_CASE("strided, broadcast and transposed views are read and written") {
-  check_tile_kernel(one_program("%x: tensor<N x 40, f32>, %h: tensor<40 x N, i16>, %y: tensor<40 x N, f32>, %z: tensor<20 x 40, i16>",
-                                R"(    %m: i64 = tile.constant {value = 17}
+  check_tile_kernel(
+      one_program("%x: tensor<N x 40, f32>, %h: tensor<40 x N, i16>, %y: tensor<40 x N, f32>, %z: tensor<20 x 40, i16>",
+                  R"(    %m: i64 = tile.constant {value = 17}
     %n: i64 = tile.dim {value = <N>}
     %t: view<40 x N, f32, strides = [1, 40], offset = 0, space = global> = tile.view %x
     %a: tile<40 x 20, f32> = tile.load %t, [%zero, %zero], [%m, %n]
@@ -162,8 +167,9 @@ TEST_CASE("strided, broadcast and transposed views are read and written") {
     %e: tile<20 x 10, i16> = tile.add %c, %c
     tile.store %b, %z, [%zero, %zero], []
     tile.store %e, %w, [%zero, %zero], []
-)", 2),
-                    {{{"N", 19}}, {{"N", 25}}, {{"N", 40}}});
+)",
+                  2),
+      {{{"N", 19}}, {{"N", 25}}, {{"N", 40}}});
 }
 
 TEST_CASE("rows are gathered by number") {
@@ -205,7 +211,9 @@ TEST_CASE("loops carry values, unrolled or not, and conditions choose") {
     tile.store %r, %y, [%zero], []
     %l: tile<1, i64> = tile.splat %last
     tile.store %l, %z, [%zero], []
-)", unroll), 2),
+)",
+                                              unroll),
+                                  2),
                       {{}});
   }
 }

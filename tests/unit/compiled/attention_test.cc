@@ -40,9 +40,9 @@ std::string entry(const Case& of) {
   if (has(of, "%s")) args += ", %s: tensor<u64>";
   return entry_module(args,
                       "%y: tensor<2 x 4 x S x 20, " + total + ">, %l: tensor<2 x 4 x S, " + total +
-                          "> = gir.flash_attention %q, %k, %v, " + of.others + of.attributes + "\n%z: tensor<2 x 4 x S x 20, " +
-                          total + "> = gir.flash_attention %q, %k, %v, " + of.others + of.attributes +
-                          "\ngir.return [%y, %l, %z]\n",
+                          "> = gir.flash_attention %q, %k, %v, " + of.others + of.attributes +
+                          "\n%z: tensor<2 x 4 x S x 20, " + total + "> = gir.flash_attention %q, %k, %v, " + of.others +
+                          of.attributes + "\ngir.return [%y, %l, %z]\n",
                       3);
 }
 

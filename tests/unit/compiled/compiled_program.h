@@ -27,8 +27,8 @@ class CompiledProgram {
   using Tensors = std::vector<TensorValue>;
   using DimValues = std::map<std::string, int64_t, std::less<>>;
 
-  /// Compiles the entry f of a program or of a module of level graph; a failure leaves `messages`. `call` needs it loaded, which
-  /// takes a host that the runtime finds fit for that machine.
+  /// Compiles the entry f of a program or of a module of level graph; a failure leaves `messages`. `call` needs it
+  /// loaded, which takes a host that the runtime finds fit for that machine.
   CompiledProgram(const std::string& graph, const Machine& machine, bool loaded = true);
   ~CompiledProgram();
   CompiledProgram(const CompiledProgram&) = delete;

@@ -150,8 +150,8 @@ bool passes_guards(Module& module, const DimValues& dims) {
   return true;
 }
 
-/// Lowers the graph for each kind of GPU and has the interpreter run its last tiles. No program is refused, but calls of
-/// sizes that would need scratch memory are.
+/// Lowers the graph for each kind of GPU and has the interpreter run its last tiles. No program is refused, but calls
+/// of sizes that would need scratch memory are.
 void check_tiles(const std::string& graph, const std::vector<Sample>& samples) {
   for (std::string_view machine : test::gpu_machines) {
     INFO(machine);

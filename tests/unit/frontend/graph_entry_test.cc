@@ -219,7 +219,8 @@ TEST_CASE("constants are computed by functions of the file, also where these mak
   CHECK(size_from("def g(n):\n    return n + 1\n") == "tensor<3, f32>");
   CHECK(size_from("@verify.numerics(stable=True)\ndef g(n):\n    return n\n") == "tensor<2, f32>");
   CHECK(size_from("dim N\ndef g(n):\n    for i in range(N):\n        pass\n    return n\n") == "tensor<2, f32>");
-  CHECK(size_from("def g(x: Tensor[f32]):\n    while x > 1.0:\n        x = x / 2.0\n    return 5\n") == "tensor<5, f32>");
+  CHECK(size_from("def g(x: Tensor[f32]):\n    while x > 1.0:\n        x = x / 2.0\n    return 5\n") ==
+        "tensor<5, f32>");
   CHECK(has(size_from("def g(x: Tensor[f32]):\n    return x\n"), "where a compile-time value is needed [wrong-kind]"));
   CHECK(has(size_from("def g(n):\n    return zeros((n,), f32)\n"), "[misplaced-statement]"));
 }

@@ -163,7 +163,8 @@ TEST_CASE("index: fields and methods of instances") {
 TEST_CASE("index: states are written as their types") {
   Indexed program(
       "@jit\n"
-      "def f(k: Tensor[B, H, 1, D, bf16], $cache: KVCache[B, H, S, D, bf16]) -> KVCache[B, H, S, D, bf16] where 1 <= S:\n"
+      "def f(k: Tensor[B, H, 1, D, bf16], $cache: KVCache[B, H, S, D, bf16]) -> KVCache[B, H, S, D, bf16] where 1 <= "
+      "S:\n"
       "    $all = [cache]\n"
       "    return all[0].append(k, k)\n");
   INFO(render_all(program.diagnostics, {}));
@@ -258,9 +259,11 @@ TEST_CASE("index: of names alone, members are at their names") {
   CHECK(program.diagnostics.all().empty());
   std::vector<std::string> found;
   for (const PlaceFacts& facts : program.index.expressions) {
-    if (facts.loc.file == program.file) found.push_back(fmt::format("{}:{} {}", facts.loc.line, facts.loc.column, facts.values[0].text));
+    if (facts.loc.file == program.file)
+      found.push_back(fmt::format("{}:{} {}", facts.loc.line, facts.loc.column, facts.values[0].text));
   }
-  CHECK(found == std::vector<std::string>{"4:13 Tensor[B, 8, f32]", "4:22 Tensor[8, B, f32]", "4:25 parts.mlp", "4:27 8"});
+  CHECK(found ==
+        std::vector<std::string>{"4:13 Tensor[B, 8, f32]", "4:22 Tensor[8, B, f32]", "4:25 parts.mlp", "4:27 8"});
 }
 
 // Every parameter of every function of an example has a value, and every name that is read.

@@ -33,7 +33,8 @@ TEST_CASE("comments in brackets keep their rows") {
 }
 
 TEST_CASE("comments in odd places are kept") {
-  std::string text = formatted("x = f(a + # one\n  b, lambda v: # two\n  v, c if # three\n d # four\n else e, k = # five\n 1)\n");
+  std::string text =
+      formatted("x = f(a + # one\n  b, lambda v: # two\n  v, c if # three\n d # four\n else e, k = # five\n 1)\n");
   for (const char* comment : {"# one", "# two", "# three", "# four", "# five"}) {
     CHECK(text.find(comment) != text.npos);
   }
@@ -49,7 +50,8 @@ TEST_CASE("all branches are formatted") {
   CHECK(formatted("%if X > 2\nx=1\n%elif defined(Y)\nx=2\n%else\ndef f( ):\n  return 1\n%endif\ny=f( )\n") ==
         "%if X > 2\nx = 1\n%elif defined(Y)\nx = 2\n%else\ndef f():\n    return 1\n%endif\ny = f()\n");
   CHECK(formatted("def f():\n%if A\n  x=1\n%if B\n  y=2\n%else\n  y=3\n%endif\n%else\n  x=4\n%endif\n  return   x\n") ==
-        "def f():\n%if A\n    x = 1\n%if B\n    y = 2\n%else\n    y = 3\n%endif\n%else\n    x = 4\n%endif\n    return x\n");
+        "def f():\n%if A\n    x = 1\n%if B\n    y = 2\n%else\n    y = 3\n%endif\n%else\n    x = 4\n%endif\n    return "
+        "x\n");
   CHECK(formatted("%if A\ndef f(x):\n%else\ndef f(x,y):\n%endif\n  return   x\n") ==
         "%if A\ndef f(x):\n%else\ndef f(x, y):\n%endif\n    return x\n");
 }
@@ -60,8 +62,9 @@ TEST_CASE("a branch that does not parse by itself stays as it is") {
 }
 
 TEST_CASE("a branch with open brackets or broken tokens stays as it is") {
-  for (const char* inside : {"const X = (1\n", "x = f(1,\n      [2\n", "x = f(  1\n%if B\ny = (  2\n%else\ny = 3)\n%endif\n",
-                             "x  = 'a\n", "x  = 3X\n", "x = )  \n", "x = (\n%if B\n  1\n%endif\n"}) {
+  for (const char* inside :
+       {"const X = (1\n", "x = f(1,\n      [2\n", "x = f(  1\n%if B\ny = (  2\n%else\ny = 3)\n%endif\n", "x  = 'a\n",
+        "x  = 3X\n", "x = )  \n", "x = (\n%if B\n  1\n%endif\n"}) {
     std::string branch = std::string("%if defined(A)\n") + inside + "%endif\n";
     CHECK(formatted("z=1\n" + branch + "y=2\n") == "z = 1\n" + branch + "y = 2\n");
     CHECK(formatted(branch) == branch);
@@ -75,9 +78,9 @@ TEST_CASE("lines that only macros make sound are not touched") {
 }
 
 TEST_CASE("texts with errors are refused with a message") {
-  for (const char* text : {"x = (1\n", "def f(:\n  pass\n", "x = 'a\n", "%if A\nx = 1\n", "%endif\n", "  x = 1\n", "x = 1 +\n",
-                           "%if A\n%else\n%elif B\n%endif\n", "x \xFF\n", "if a:\n",
-                           "%if A\nx = \"\"\"a\n%endif\n"}) {
+  for (const char* text :
+       {"x = (1\n", "def f(:\n  pass\n", "x = 'a\n", "%if A\nx = 1\n", "%endif\n", "  x = 1\n", "x = 1 +\n",
+        "%if A\n%else\n%elif B\n%endif\n", "x \xFF\n", "if a:\n", "%if A\nx = \"\"\"a\n%endif\n"}) {
     INFO(text);
     FormatResult result = format(text);
     CHECK(result.outcome == Outcome::SyntaxErrors);

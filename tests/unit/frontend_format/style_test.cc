@@ -33,7 +33,8 @@ TEST_CASE("heads of functions and modules") {
 }
 
 TEST_CASE("statements") {
-  CHECK(formatted("import a . b as c,d\nfrom a.b import( c,d as e , )\n") == "import a.b as c, d\nfrom a.b import c, d as e\n");
+  CHECK(formatted("import a . b as c,d\nfrom a.b import( c,d as e , )\n") ==
+        "import a.b as c, d\nfrom a.b import c, d as e\n");
   CHECK(formatted("const  N:int=1;dim B,S\nparam a,b:Param[N]=ones( )\n") ==
         "const N: int = 1\ndim B, S\nparam a, b: Param[N] = ones()\n");
   CHECK(formatted("a=b =c\na+=1;a @=w ;\nx:T\ny , (z,w)=v\n") == "a = b = c\na += 1\na @= w\nx: T\ny, (z, w) = v\n");
@@ -45,7 +46,8 @@ TEST_CASE("statements") {
 }
 
 TEST_CASE("a line goes on in brackets where it is too long") {
-  std::string call = "        return flash_attention(queries, keys, values, causal=True, window=4096, bias=distances, scale=0.125)\n";
+  std::string call =
+      "        return flash_attention(queries, keys, values, causal=True, window=4096, bias=distances, scale=0.125)\n";
   CHECK(formatted("def f():\n    if x:\n" + call) ==
         "def f():\n    if x:\n"
         "        return flash_attention(queries, keys, values, causal=True, window=4096, bias=distances,\n"
@@ -53,32 +55,37 @@ TEST_CASE("a line goes on in brackets where it is too long") {
 }
 
 TEST_CASE("the parameters of a function that go on keep the keyword ones together") {
-  CHECK(formatted("@kernel\ndef matmul(a: Tensor[M, K, T], b: Tensor[K, N, T], *, total: dtype = accum(T), epilogue: fn = "
-                  "identity) -> Tensor[M, N, T]: ...\n") ==
+  CHECK(formatted(
+            "@kernel\ndef matmul(a: Tensor[M, K, T], b: Tensor[K, N, T], *, total: dtype = accum(T), epilogue: fn = "
+            "identity) -> Tensor[M, N, T]: ...\n") ==
         "@kernel\ndef matmul(a: Tensor[M, K, T], b: Tensor[K, N, T],\n"
         "           *, total: dtype = accum(T), epilogue: fn = identity) -> Tensor[M, N, T]: ...\n");
 }
 
 TEST_CASE("what fits below no opening bracket gets lines between the brackets") {
-  CHECK(formatted("def matmul_gated(x: Tensor[M, K, T], gate: Tensor[K, N, T], up: Tensor[K, N, T], *, activation: str = "
-                  "\"silu\", epilogue: fn = identity) -> Tensor[M, N, T] where activation in (\"silu\", \"gelu\", \"relu\"):\n"
-                  "    pass\n") ==
-        "def matmul_gated(\n"
-        "    x: Tensor[M, K, T], gate: Tensor[K, N, T], up: Tensor[K, N, T],\n"
-        "    *, activation: str = \"silu\", epilogue: fn = identity,\n"
-        ") -> Tensor[M, N, T] where activation in (\"silu\", \"gelu\", \"relu\"):\n"
-        "    pass\n");
+  CHECK(
+      formatted(
+          "def matmul_gated(x: Tensor[M, K, T], gate: Tensor[K, N, T], up: Tensor[K, N, T], *, activation: str = "
+          "\"silu\", epilogue: fn = identity) -> Tensor[M, N, T] where activation in (\"silu\", \"gelu\", \"relu\"):\n"
+          "    pass\n") ==
+      "def matmul_gated(\n"
+      "    x: Tensor[M, K, T], gate: Tensor[K, N, T], up: Tensor[K, N, T],\n"
+      "    *, activation: str = \"silu\", epilogue: fn = identity,\n"
+      ") -> Tensor[M, N, T] where activation in (\"silu\", \"gelu\", \"relu\"):\n"
+      "    pass\n");
 }
 
 TEST_CASE("a value of operators that is too long gets brackets") {
-  CHECK(formatted("greatest = 448.0 if dtype == f8e4m3 else 57344.0 if dtype == f8e5m2 else 7.0 if dtype == i4 else 127.0 + x + y\n") ==
+  CHECK(formatted("greatest = 448.0 if dtype == f8e4m3 else 57344.0 if dtype == f8e5m2 else 7.0 if dtype == i4 else "
+                  "127.0 + x + y\n") ==
         "greatest = (\n"
         "    448.0 if dtype == f8e4m3\n"
         "    else 57344.0 if dtype == f8e5m2\n"
         "    else 7.0 if dtype == i4\n"
         "    else 127.0 + x + y\n"
         ")\n");
-  CHECK(formatted("def f():\n    return reshape(embedding_of_tokens, (B, S, D)) + positions_of_tokens[:S] * scale_of_the_positions_x \\\n"
+  CHECK(formatted("def f():\n    return reshape(embedding_of_tokens, (B, S, D)) + positions_of_tokens[:S] * "
+                  "scale_of_the_positions_x \\\n"
                   "        - 1\n") ==
         "def f():\n"
         "    return (\n"
@@ -99,7 +106,8 @@ TEST_CASE("strings side by side are one value") {
 TEST_CASE("a comma at the end keeps the rows of a list") {
   CHECK(formatted("from tessera.nn import (\n  gelu,silu,\n        softmax,\n)\n") ==
         "from tessera.nn import (\n    gelu, silu,\n    softmax,\n)\n");
-  CHECK(formatted("t = [\n  1, 2,\n  3, 4,\n]\nu = [\n  1, 2,\n  3, 4]\n") == "t = [\n    1, 2,\n    3, 4,\n]\nu = [1, 2, 3, 4]\n");
+  CHECK(formatted("t = [\n  1, 2,\n  3, 4,\n]\nu = [\n  1, 2,\n  3, 4]\n") ==
+        "t = [\n    1, 2,\n    3, 4,\n]\nu = [1, 2, 3, 4]\n");
 }
 
 TEST_CASE("assignments with their = in one column keep one") {
@@ -118,7 +126,8 @@ TEST_CASE("wide characters take two columns, marks none") {
 }
 
 TEST_CASE("empty lines") {
-  CHECK(formatted("\n\nx = 1\n\n\n\ny = 2\ndef f():\n\n    return 1\n# of g\n@jit\n\ndef g():\n    return 2\nz = 3\n\n\n") ==
+  CHECK(formatted(
+            "\n\nx = 1\n\n\n\ny = 2\ndef f():\n\n    return 1\n# of g\n@jit\n\ndef g():\n    return 2\nz = 3\n\n\n") ==
         "x = 1\n\ny = 2\n\ndef f():\n    return 1\n\n# of g\n@jit\ndef g():\n    return 2\n\nz = 3\n");
   CHECK(formatted("") == "");
   CHECK(formatted("x = 1") == "x = 1\n");

@@ -146,16 +146,21 @@ std::vector<GpuCase> attentions_by_roles() {
     return "%0: tensor<1 x 2 x 70 x 64, f32> = gir.flash_attention %q, %k, %v, [], [], []" + attributes +
            "\ngir.return [%0]\n";
   };
-  const std::string known = "%q: tensor<1 x 2 x 70 x 32, bf16>, %k: tensor<1 x 1 x 80 x 32, bf16>, %v: tensor<1 x 1 x 80 x 64, bf16>";
+  const std::string known =
+      "%q: tensor<1 x 2 x 70 x 32, bf16>, %k: tensor<1 x 1 x 80 x 32, bf16>, %v: tensor<1 x 1 x 80 x 64, bf16>";
   const std::string any = "%q: tensor<B x H x S x 32, f16>, %k: tensor<B x H x T x 32, f16>";
   return {
       {"attention by roles", known, attention(""), 1, roles, {{}}, 8e-3},
       {"attention by roles, causal, persistent", known, attention(" {causal = true}"), 1, persistent, {{}}, 8e-3},
       {"attention by roles, a window", known, attention(" {causal = true, window = 9}"), 1, roles, {{}}, 8e-3},
-      {"attention by roles, any size", any,
-       "%0: tensor<B x H x S x 32, f32> = gir.flash_attention %q, %k, %k, [], [], [] {causal = true}\ngir.return [%0]\n", 1,
+      {"attention by roles, any size",
+       any,
+       "%0: tensor<B x H x S x 32, f32> = gir.flash_attention %q, %k, %k, [], [], [] {causal = true}\ngir.return "
+       "[%0]\n",
+       1,
        roles,
-       {{{"B", 1}, {"H", 2}, {"S", 70}, {"T", 90}}, {{"B", 2}, {"H", 1}, {"S", 3}, {"T", 1}},
+       {{{"B", 1}, {"H", 2}, {"S", 70}, {"T", 90}},
+        {{"B", 2}, {"H", 1}, {"S", 3}, {"T", 1}},
         {{"B", 1}, {"H", 1}, {"S", 66}, {"T", 0}}},
        2e-3},
   };
@@ -218,7 +223,8 @@ std::vector<GpuCase> parts() {
 std::vector<GpuCase> attentions() {
   const SmallSchedule four{.block = {{"m", 64}, {"n", 32}}, .warps = 4};
   const SmallSchedule two{.block = {{"m", 16}, {"n", 16}}, .warps = 2};
-  const std::string operands = "%q: tensor<1 x 2 x S x 32, bf16>, %k: tensor<1 x 1 x T x 32, bf16>, %v: tensor<1 x 1 x T x 48, bf16>";
+  const std::string operands =
+      "%q: tensor<1 x 2 x S x 32, bf16>, %k: tensor<1 x 1 x T x 32, bf16>, %v: tensor<1 x 1 x T x 48, bf16>";
   auto attention = [](const std::string& attributes) {
     return "%0: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [], []" + attributes +
            "\ngir.return [%0]\n";
@@ -228,55 +234,98 @@ std::vector<GpuCase> attentions() {
   return {
       {"attention of groups", operands, attention(""), 1, four, sizes, 8e-3},
       {"attention of groups, causal", operands, attention(" {causal = true}"), 1, four, sizes, 8e-3},
-      {"attention of groups, a window, small tiles", operands, attention(" {causal = true, window = 9}"), 1, two, sizes, 8e-3},
-      {"attention and sums", "%q: tensor<2 x 1 x 40 x 16, f16>, %b: tensor<2 x 1 x 40 x 40, f32>",
+      {"attention of groups, a window, small tiles", operands, attention(" {causal = true, window = 9}"), 1, two, sizes,
+       8e-3},
+      {"attention and sums",
+       "%q: tensor<2 x 1 x 40 x 16, f16>, %b: tensor<2 x 1 x 40 x 40, f32>",
        "%0: tensor<2 x 1 x 40 x 16, f32>, %1: tensor<2 x 1 x 40, f32> = "
        "gir.flash_attention %q, %q, %q, [%b], [], [] {scale = 0.5}\ngir.return [%0, %1]\n",
-       2, two, {{}}, 2e-3},
-      {"attention of any depth", "%q: tensor<1 x 2 x S x D, bf16>, %k: tensor<1 x 1 x T x D, bf16>, %v: tensor<1 x 1 x T x E, bf16>",
+       2,
+       two,
+       {{}},
+       2e-3},
+      {"attention of any depth",
+       "%q: tensor<1 x 2 x S x D, bf16>, %k: tensor<1 x 1 x T x D, bf16>, %v: tensor<1 x 1 x T x E, bf16>",
        "%0: tensor<1 x 2 x S x E, f32> = gir.flash_attention %q, %k, %v, [], [], [] {causal = true}\n"
        "gir.return [%0]\n",
-       1, two,
-       {{{"S", 17}, {"T", 20}, {"D", 24}, {"E", 21}}, {{"S", 5}, {"T", 5}, {"D", 72}, {"E", 8}},
-        {{"S", 3}, {"T", 33}, {"D", 1}, {"E", 200}}, {{"S", 2}, {"T", 0}, {"D", 16}, {"E", 16}}}, 8e-3},
-      {"attention of 20 and 5 columns", "%q: tensor<1 x 2 x S x 20, f16>, %k: tensor<1 x 1 x T x 20, f16>, %v: tensor<1 x 1 x T x 5, f16>",
+       1,
+       two,
+       {{{"S", 17}, {"T", 20}, {"D", 24}, {"E", 21}},
+        {{"S", 5}, {"T", 5}, {"D", 72}, {"E", 8}},
+        {{"S", 3}, {"T", 33}, {"D", 1}, {"E", 200}},
+        {{"S", 2}, {"T", 0}, {"D", 16}, {"E", 16}}},
+       8e-3},
+      {"attention of 20 and 5 columns",
+       "%q: tensor<1 x 2 x S x 20, f16>, %k: tensor<1 x 1 x T x 20, f16>, %v: tensor<1 x 1 x T x 5, f16>",
        "%0: tensor<1 x 2 x S x 5, f32> = gir.flash_attention %q, %k, %v, [], [], [] {window = 7}\ngir.return [%0]\n",
-       1, two, {{{"S", 17}, {"T", 20}}, {{"S", 9}, {"T", 1}}}, 2e-3},
-      {"attention over what is held", operands + ", %n: tensor<i64>",
+       1,
+       two,
+       {{{"S", 17}, {"T", 20}}, {{"S", 9}, {"T", 1}}},
+       2e-3},
+      {"attention over what is held",
+       operands + ", %n: tensor<i64>",
        "%0: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {causal = true}\n"
        "%1: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {window = 3}\n"
        "gir.return [%0, %1]\n",
-       2, two, {{{"S", 3}, {"T", 40}}, {{"S", 1}, {"T", 9}}, {{"S", 20}, {"T", 33}}}, 8e-3},
-      {"attention over keys that roll", operands + ", %n: tensor<i64>",
-       "%0: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {causal = true, rolling = true}\n"
+       2,
+       two,
+       {{{"S", 3}, {"T", 40}}, {{"S", 1}, {"T", 9}}, {{"S", 20}, {"T", 33}}},
+       8e-3},
+      {"attention over keys that roll",
+       operands + ", %n: tensor<i64>",
+       "%0: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {causal = true, rolling = "
+       "true}\n"
        "%1: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [], [%n], [] {window = 3, rolling = true}\n"
        "gir.return [%0, %1]\n",
-       2, two, {{{"S", 3}, {"T", 6}}, {{"S", 1}, {"T", 3}}, {{"S", 2}, {"T", 33}}}, 8e-3},
-      {"attention with dropout", operands + ", %s: tensor<u64>, %b: tensor<1 x 2 x S x T, f32>",
+       2,
+       two,
+       {{{"S", 3}, {"T", 6}}, {{"S", 1}, {"T", 3}}, {{"S", 2}, {"T", 33}}},
+       8e-3},
+      {"attention with dropout",
+       operands + ", %s: tensor<u64>, %b: tensor<1 x 2 x S x T, f32>",
        "%0: tensor<1 x 2 x S x 48, f32>, %1: tensor<1 x 2 x S, f32> = gir.flash_attention %q, %k, %v, [], [], [%s] "
        "{causal = true, dropout = 0.4, stream = 12}\n"
        "%2: tensor<1 x 2 x S x 48, f32> = gir.flash_attention %q, %k, %v, [%b], [], [%s] {dropout = 0.1, stream = 3}\n"
        "gir.return [%0, %1, %2]\n",
-       3, two, {{{"S", 20}, {"T", 37}}, {{"S", 1}, {"T", 9}}}, 8e-3},
-      {"attention of one row", "%q: tensor<2 x 2 x 1 x D, bf16>, %k: tensor<2 x 1 x T x D, bf16>, %n: tensor<i64>",
+       3,
+       two,
+       {{{"S", 20}, {"T", 37}}, {{"S", 1}, {"T", 9}}},
+       8e-3},
+      {"attention of one row",
+       "%q: tensor<2 x 2 x 1 x D, bf16>, %k: tensor<2 x 1 x T x D, bf16>, %n: tensor<i64>",
        "%0: tensor<2 x 2 x 1 x D, f32> = gir.flash_attention %q, %k, %k, [], [%n], [] {causal = true}\n"
        "gir.return [%0]\n",
-       1, two, {{{"T", 40}, {"D", 32}}, {{"T", 9}, {"D", 30}}}, 8e-3},
-      {"attention of f32", "%q: tensor<1 x 4 x S x D, f32>, %k: tensor<1 x 2 x T x D, f32>, %n: tensor<i64>",
+       1,
+       two,
+       {{{"T", 40}, {"D", 32}}, {{"T", 9}, {"D", 30}}},
+       8e-3},
+      {"attention of f32",
+       "%q: tensor<1 x 4 x S x D, f32>, %k: tensor<1 x 2 x T x D, f32>, %n: tensor<i64>",
        "%0: tensor<1 x 4 x S x D, f32> = gir.flash_attention %q, %k, %k, [], [%n], [] {causal = true}\n"
        "%1: tensor<1 x 4 x S x D, f32> = gir.flash_attention %q, %k, %k, [], [], [] {window = 5}\n"
        "gir.return [%0, %1]\n",
-       2, two, {{{"S", 20}, {"T", 33}, {"D", 24}}, {{"S", 1}, {"T", 9}, {"D", 70}}}, 1e-5},
-      {"attention of one row of f32", "%q: tensor<1 x 4 x 1 x 24, f32>, %k: tensor<1 x 2 x T x 24, f32>, %n: tensor<i64>",
+       2,
+       two,
+       {{{"S", 20}, {"T", 33}, {"D", 24}}, {{"S", 1}, {"T", 9}, {"D", 70}}},
+       1e-5},
+      {"attention of one row of f32",
+       "%q: tensor<1 x 4 x 1 x 24, f32>, %k: tensor<1 x 2 x T x 24, f32>, %n: tensor<i64>",
        "%0: tensor<1 x 4 x 1 x 24, f32> = gir.flash_attention %q, %k, %k, [], [%n], [] {causal = true}\n"
        "%1: tensor<1 x 4 x 1 x 24, f32> = gir.flash_attention %q, %k, %k, [], [], [] {causal = true, window = 50}\n"
        "gir.return [%0, %1]\n",
-       2, {}, {{{"T", 70}}, {{"T", 1}}}, 1e-5},
-      {"attention written out", "%q: tensor<1 x 2 x S x 300, f32>, %n: tensor<i64>",
+       2,
+       {},
+       {{{"T", 70}}, {{"T", 1}}},
+       1e-5},
+      {"attention written out",
+       "%q: tensor<1 x 2 x S x 300, f32>, %n: tensor<i64>",
        "%0: tensor<1 x 2 x S x 300, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {causal = true}\n"
        "%1: tensor<1 x 2 x S x 300, f32> = gir.flash_attention %q, %q, %q, [], [%n], [] {window = 2, rolling = true}\n"
        "gir.return [%0, %1]\n",
-       2, {}, {{{"S", 9}}, {{"S", 2}}}, 1e-5},
+       2,
+       {},
+       {{{"S", 9}}, {{"S", 2}}},
+       1e-5},
   };
 }
 

@@ -88,21 +88,23 @@ std::vector<int64_t> pending_waits(GpuProgram& program) {
 
 TEST_CASE("pad_tiles gives whole rows an extent that threads divide") {
   for (std::string_view machine : gpu_machines) {
-    check_pass(PassId::pad_tiles, machine, {"softmax", "rmsnorm", "layer", "cross", "embed", "generated: row", "generated: ele"},
-               [](GpuProgram& program) {
-                 for (Op* kernel : program.kernels()) {
-                   walk(kernel, [&](Op* op) {
-                     for (unsigned i = 0; i < op->result_count(); ++i) {
-                       if (!op->result(i)->type()->is(TypeKind::Tile)) continue;
-                       for (Dim dim : op->result(i)->type()->dims) {
-                         int64_t extent = dim->constant().value_or(1);
-                         CHECK((std::has_single_bit(uint64_t(extent)) || extent % 512 == 0));
-                       }
-                     }
-                   });
-                 }
-               },
-               1e-5);
+    check_pass(
+        PassId::pad_tiles, machine,
+        {"softmax", "rmsnorm", "layer", "cross", "embed", "generated: row", "generated: ele"},
+        [](GpuProgram& program) {
+          for (Op* kernel : program.kernels()) {
+            walk(kernel, [&](Op* op) {
+              for (unsigned i = 0; i < op->result_count(); ++i) {
+                if (!op->result(i)->type()->is(TypeKind::Tile)) continue;
+                for (Dim dim : op->result(i)->type()->dims) {
+                  int64_t extent = dim->constant().value_or(1);
+                  CHECK((std::has_single_bit(uint64_t(extent)) || extent % 512 == 0));
+                }
+              }
+            });
+          }
+        },
+        1e-5);
   }
   GpuCase of_any{"sum of coordinates", "%x: tensor<M x 1000, f32>", R"(
     %0: tensor<M x 1000, i32> = gir.iota {axis = 1}
@@ -185,8 +187,8 @@ TEST_CASE("plan_pipeline brings a tile that two matmuls read once") {
 }
 
 TEST_CASE("plan_pipeline leaves a left factor in the registers of the sums it is made of") {
-  check_pass(PassId::plan_pipeline, hopper, {"attention by roles", "attention by roles, causal", "attention by roles, a w"},
-             [](GpuProgram& program) {
+  check_pass(PassId::plan_pipeline, hopper,
+             {"attention by roles", "attention by roles, causal", "attention by roles, a w"}, [](GpuProgram& program) {
                if (program.count("tile.channel") == 0) return;  // of any size: those that need nothing
                CHECK(program.count("tile.channel") == 3);  // q once; k and v
                CHECK(program.count("tile.copy_async") == 3);
@@ -194,7 +196,8 @@ TEST_CASE("plan_pipeline leaves a left factor in the registers of the sums it is
                CHECK(program.count("tile.store") == 1);
                std::vector<bool> in_registers;
                walk(program.kernels().at(0), [&](Op* op) {
-                 if (op->is(tile::info(OpKind::Mma))) in_registers.push_back(op->operand(0)->type()->is(TypeKind::Tile));
+                 if (op->is(tile::info(OpKind::Mma)))
+                   in_registers.push_back(op->operand(0)->type()->is(TypeKind::Tile));
                });
                CHECK(in_registers == std::vector<bool>{false, true});
              });
@@ -273,17 +276,18 @@ TEST_CASE("overlap_iterations issues the last MMA of attention in the next itera
 }
 
 TEST_CASE("skip_masks asks once for all elements of a block") {
-  check_pass(PassId::skip_masks, hopper, {"attention by roles, a w", "attention of groups, causal"}, [](GpuProgram& program) {
-    size_t masks = 0;
-    walk(program.kernels().at(0), [&](Op* op) {
-      bool chooses = op->info().elementwise == ElementwiseKind::Select && op->result()->type()->is(TypeKind::Tile);
-      if (!chooses || op->result()->type()->rank() != 2 || op->result()->type()->dims[1]->is_constant(1)) return;
-      CHECK(op->parent()->is(tile::info(OpKind::If)));
-      CHECK(op->operand(0)->def()->operand(0)->type()->dtype != DType::I64);
-      ++masks;
-    });
-    CHECK(masks > 0);
-  });
+  check_pass(
+      PassId::skip_masks, hopper, {"attention by roles, a w", "attention of groups, causal"}, [](GpuProgram& program) {
+        size_t masks = 0;
+        walk(program.kernels().at(0), [&](Op* op) {
+          bool chooses = op->info().elementwise == ElementwiseKind::Select && op->result()->type()->is(TypeKind::Tile);
+          if (!chooses || op->result()->type()->rank() != 2 || op->result()->type()->dims[1]->is_constant(1)) return;
+          CHECK(op->parent()->is(tile::info(OpKind::If)));
+          CHECK(op->operand(0)->def()->operand(0)->type()->dtype != DType::I64);
+          ++masks;
+        });
+        CHECK(masks > 0);
+      });
 }
 
 TEST_CASE("skip_masks compares numbers that are far apart") {
@@ -304,21 +308,22 @@ TEST_CASE("simplify_tiles finds nothing more the second time") {
 
 TEST_CASE("assign_layouts gives every tile a layout of the threads that hold it") {
   for (std::string_view machine : gpu_machines) {
-    check_pass(PassId::assign_layouts, machine, {"matmul", "softmax", "rmsnorm", "layer", "cross", "embed", "generated"},
-               [](GpuProgram& program) {
-                 for (Op* kernel : program.kernels()) {
-                   walk(kernel, [&](Op* op) {
-                     for (unsigned i = 0; i < op->result_count(); ++i) {
-                       Type type = op->result(i)->type();
-                       if (!type->is(TypeKind::Tile)) continue;
-                       auto layout = layout::parse_layout(type->layout);
-                       REQUIRE(layout);
-                       CHECK(size_t(layout->rank()) == type->rank());
-                     }
-                   });
-                 }
-               },
-               8e-3);
+    check_pass(
+        PassId::assign_layouts, machine, {"matmul", "softmax", "rmsnorm", "layer", "cross", "embed", "generated"},
+        [](GpuProgram& program) {
+          for (Op* kernel : program.kernels()) {
+            walk(kernel, [&](Op* op) {
+              for (unsigned i = 0; i < op->result_count(); ++i) {
+                Type type = op->result(i)->type();
+                if (!type->is(TypeKind::Tile)) continue;
+                auto layout = layout::parse_layout(type->layout);
+                REQUIRE(layout);
+                CHECK(size_t(layout->rank()) == type->rank());
+              }
+            });
+          }
+        },
+        8e-3);
   }
   check_pass(PassId::assign_layouts, hopper, {"matmul bf16, b"}, [](GpuProgram& program) {
     CHECK(only_op(program, OpKind::Mma)->result()->type()->layout.starts_with("#wgmma<acc"));

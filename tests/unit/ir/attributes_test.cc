@@ -25,8 +25,9 @@ static_assert(std::is_same_v<Read<decltype(graph::attr::FlashAttention::causal)>
 
 /// A module with a kernel that has these attributes besides the three that it needs.
 std::string kernel(const std::string& attributes) {
-  return "module @k level(tile) version(1) {\n  tile.kernel @k(%x: tensor<N, f32>) {outputs = 0, schedule = {}, grid = " + attributes +
-         "} {\n    tile.return\n  }\n}\n";
+  return "module @k level(tile) version(1) {\n  tile.kernel @k(%x: tensor<N, f32>) {outputs = 0, schedule = {}, grid "
+         "= " +
+         attributes + "} {\n    tile.return\n  }\n}\n";
 }
 
 struct KernelFixture : TextFixture {

@@ -457,10 +457,11 @@ TEST_CASE("rows with infinities and NaN") {
 TEST_CASE("attention weighs what a row sees, of keys that are there") {
   GraphTest test;
   auto attention = [&](const std::string& length, const std::string& attributes, int64_t held) {
-    Op* f = test.function({"%q: tensor<1 x 2 x 2 x 1, f32>", "%k: tensor<1 x 1 x 3 x 1, f32>", "%v: tensor<1 x 1 x 3 x 1, f32>",
-                           "%n: tensor<i64>"},
-                          "%r: tensor<1 x 2 x 2 x 1, f32>, %l: tensor<1 x 2 x 2, f32> = gir.flash_attention %q, %k, %v, [], [" +
-                              length + "], []" + attributes + "\ngir.return [%r]");
+    Op* f = test.function(
+        {"%q: tensor<1 x 2 x 2 x 1, f32>", "%k: tensor<1 x 1 x 3 x 1, f32>", "%v: tensor<1 x 1 x 3 x 1, f32>",
+         "%n: tensor<i64>"},
+        "%r: tensor<1 x 2 x 2 x 1, f32>, %l: tensor<1 x 2 x 2, f32> = gir.flash_attention %q, %k, %v, [], [" + length +
+            "], []" + attributes + "\ngir.return [%r]");
     std::vector<TensorValue> arguments;
     // The first head has equal scores for all keys, the second log(2) times the key's number.
     arguments.push_back(tensor(DType::F32, {1, 2, 2, 1}, {0, 0, std::log(2.0), std::log(2.0)}));
@@ -476,7 +477,8 @@ TEST_CASE("attention weighs what a row sees, of keys that are there") {
   check_close(attention("%n", " {scale = 0.0}", 2), {1.5, 1.5, 1.5, 1.5}, 1e-6);
   // Of five keys the last three are there: 3 and 4 lie in rows 0 and 1, 2 in row 2.
   check_close(attention("%n", " {causal = true, rolling = true, scale = 0.0}", 5), {3.5, 3, 3.5, 3}, 1e-6);
-  check_close(attention("%n", " {causal = true, rolling = true, window = 2, scale = 0.0}", 5), {3.5, 1.5, 3.5, 1.5}, 1e-6);
+  check_close(attention("%n", " {causal = true, rolling = true, window = 2, scale = 0.0}", 5), {3.5, 1.5, 3.5, 1.5},
+              1e-6);
   check_close(attention("%n", " {rolling = true, scale = 0.0}", 2), {1.5, 1.5, 1.5, 1.5}, 1e-6);
 }
 

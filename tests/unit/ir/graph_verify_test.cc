@@ -349,7 +349,8 @@ TEST_CASE("loops and branches that do not hold together are refused") {
   } cases[] = {
       {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"N\"} do(%c: tensor<N, f32>) {\n  gir.yield [%c]\n}\n",
        "'N' is a dim of the function"},
-      {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"2i\"} do(%c: tensor<N, f32>) {\n  gir.yield [%c]\n}\n",
+      {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"2i\"} do(%c: tensor<N, f32>) {\n  gir.yield "
+       "[%c]\n}\n",
        "'2i' is no name of a dim"},
       {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"i\"} do(%c: tensor<N, f32>) {\n"
        "  %x: tensor<i, f32> = gir.full {value = 0.0}\n  gir.yield [%c]\n}\n",

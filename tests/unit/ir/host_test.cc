@@ -186,10 +186,11 @@ TEST_CASE("an entry describes its arguments and results") {
       "argument 1 must be of kind");
   for (auto [numerics, problem] : {std::pair("{stable = true}", "'function' is missing"),
                                    std::pair("{bounded = [], function = \"f\"}", "two numbers in order")}) {
-    check_report(module_text(body, fmt::format("{{args = [{{kind = \"input\", name = \"x\"}}, {{kind = \"param\", name = "
-                                               "\"b\"}}], numerics = [{}], results = [{{name = \"y\"}}]}}",
-                                               numerics)),
-                 problem);
+    check_report(
+        module_text(body, fmt::format("{{args = [{{kind = \"input\", name = \"x\"}}, {{kind = \"param\", name = "
+                                      "\"b\"}}], numerics = [{}], results = [{{name = \"y\"}}]}}",
+                                      numerics)),
+        problem);
   }
   check_report(module_text("host.return []\n"), "'results' describes 1 values, not 0");
   check_report(

@@ -206,8 +206,10 @@ TEST_CASE("wrong nv ops are refused with the reason") {
 }
 
 TEST_CASE("a GPU's kernel is read back, and refused with wrong facts") {
-  std::string facts = "assume = [{left = <N % 8>, relation = \"==\", right = <0>}], cluster = [2, 1], persistent = true, registers = 168, shared = 1024, "
-                      "threads = 384";
+  std::string facts =
+      "assume = [{left = <N % 8>, relation = \"==\", right = <0>}], cluster = [2, 1], persistent = true, registers = "
+      "168, shared = 1024, "
+      "threads = 384";
   std::string text = printed(kernel("nv.fence_async", facts));
   INFO(text);
   CHECK(text.find("persistent = true") != std::string::npos);

@@ -24,14 +24,16 @@ void check_mentions(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a kernel whose layouts are assigned has threads") {
-  std::string text = "module @k level(tile) version(1) {properties = [\"layouts-assigned\"], target = \"cuda:sm_90a\"} {\n"
-                     "  tile.kernel @k() {outputs = 0, grid = [1], schedule = {}} {\n"
-                     "    tile.return\n  }\n}\n";
+  std::string text =
+      "module @k level(tile) version(1) {properties = [\"layouts-assigned\"], target = \"cuda:sm_90a\"} {\n"
+      "  tile.kernel @k() {outputs = 0, grid = [1], schedule = {}} {\n"
+      "    tile.return\n  }\n}\n";
   check_mentions(TextFixture().round_trip(text), "'threads' is missing");
 }
 
 TEST_CASE("syntax errors are reported with their place") {
-  check_mentions(report("%a: f32 = tile.constant {value = }\n"), "test.tir:3:34: error: expected an attribute value [ir-syntax]");
+  check_mentions(report("%a: f32 = tile.constant {value = }\n"),
+                 "test.tir:3:34: error: expected an attribute value [ir-syntax]");
   check_mentions(report("%a: f33 = tile.constant {value = 1}\n"), "'f33' is not a type");
   check_mentions(report("%a: tile<6 x -16, f32> = tile.full {value = 1}\n"), "'tile<6 x -16, f32>' is not a type");
   check_mentions(report("%a: reg<f32 x 1025> = tile.full {value = 1}\n"), "'reg<f32 x 1025>' is not a type");
@@ -42,15 +44,19 @@ TEST_CASE("syntax errors are reported with their place") {
 }
 
 TEST_CASE("rules of the tables are verified") {
-  check_mentions(report("%a: i64 = tile.program_id\n"), "'tile.program_id' breaks its rules: attribute 'axis' is missing [ir-verify]");
+  check_mentions(report("%a: i64 = tile.program_id\n"),
+                 "'tile.program_id' breaks its rules: attribute 'axis' is missing [ir-verify]");
   check_mentions(report("%a: f32 = tile.program_id {axis = 0}\n"), "result 'result' must be an i64 index, not f32");
   check_mentions(report("%a: f32 = tile.constant {value = 1, colour = 2}\n"), "it has no attribute 'colour'");
   check_mentions(report("%a: f32 = tile.constant {value = \"1\"}\n"),
                  "attribute 'value' must be a number, not \"1\"");
-  check_mentions(report("gir.return []\n"), "'gir.return' breaks its rules: it is an op of level graph in a module of level tile");
-  check_mentions(report("host.return []\n"), "'host.return' breaks its rules: it is an op of level host inside of 'tile.kernel'");
+  check_mentions(report("gir.return []\n"),
+                 "'gir.return' breaks its rules: it is an op of level graph in a module of level tile");
+  check_mentions(report("host.return []\n"),
+                 "'host.return' breaks its rules: it is an op of level host inside of 'tile.kernel'");
   check_mentions(report("%a: i64 = tile.constant {value = 1}\n%b: f32 = tile.sqrt %a\n"), "it does not take i64");
-  check_mentions(report("%a: i64 = tile.constant {value = 1}\n%b: f32 = tile.neg %a\n"), "the result must be i64, not f32");
+  check_mentions(report("%a: i64 = tile.constant {value = 1}\n%b: f32 = tile.neg %a\n"),
+                 "the result must be i64, not f32");
 }
 
 TEST_CASE("a module of another version is refused") {

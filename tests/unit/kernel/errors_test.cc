@@ -18,7 +18,8 @@ std::string message(const std::string& text) {
 
 /// A kernel of a [M, K], b [K, N] bf16 and ids [M] i32 with that body.
 std::string kernel(const std::string& body) {
-  return "@kernel.schedule(block(m=32, n=32))\ndef f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16], ids: Tensor[M, i32]) -> "
+  return "@kernel.schedule(block(m=32, n=32))\ndef f(a: Tensor[M, K, bf16], b: Tensor[K, N, bf16], ids: Tensor[M, "
+         "i32]) -> "
          "Tensor[M, N, f32]:\n"
          "    t = tile.context(m=M, n=N)\n" +
          body;
@@ -65,7 +66,8 @@ TEST_CASE("a kernel of no elements builds") {
 
 TEST_CASE("what rows are multiplied along is whole in a program") {
   auto text = [](const std::string& decorator, const std::string& depth) {
-    return decorator + "def f(q: Tensor[M, " + depth + ", bf16], k: Tensor[N, " + depth + ", bf16]) -> Tensor[M, " + depth +
+    return decorator + "def f(q: Tensor[M, " + depth + ", bf16], k: Tensor[N, " + depth + ", bf16]) -> Tensor[M, " +
+           depth +
            ", f32]:\n"
            "    t = tile.context()\n"
            "    x = tile.load(q, rows=t.m, cols=t.d)\n"
@@ -77,7 +79,8 @@ TEST_CASE("what rows are multiplied along is whole in a program") {
   };
   const std::string space = "@kernel.autotune(space=dict(BM=[16], BN=[32], BD=[64, 128]))\n";
   const std::string cut = "@kernel.schedule(Schedule(BM=16, BN=32, BD=64))\n";
-  const std::string chosen = "nothing is measured yet: kernel 'f' is compiled with the first choices, block(m=16, n=32)";
+  const std::string chosen =
+      "nothing is measured yet: kernel 'f' is compiled with the first choices, block(m=16, n=32)";
   CHECK(message(text(space, "128")) == chosen);
   CHECK(message(text(space, "D")) == chosen);
   CHECK(message(text(cut, "64")) == "");
@@ -96,9 +99,10 @@ TEST_CASE("what is not lowered yet says so") {
 
 TEST_CASE("regions are read and stored as they say") {
   auto region = [](const std::string& privileges, const std::string& body) {
-    return message("@kernel.schedule(Schedule(BM=8, BN=8))\ndef f(a: Tensor[M, N, f32], y: Region[" + privileges +
-                   "] Tensor[M, N, f32]) -> Tensor[M, N, f32]:\n    t = tile.context(m=M, n=N)\n    v = tile.load(a)\n" +
-                   body + "    return v\n");
+    return message(
+        "@kernel.schedule(Schedule(BM=8, BN=8))\ndef f(a: Tensor[M, N, f32], y: Region[" + privileges +
+        "] Tensor[M, N, f32]) -> Tensor[M, N, f32]:\n    t = tile.context(m=M, n=N)\n    v = tile.load(a)\n" + body +
+        "    return v\n");
   };
   CHECK(region("write", "    tile.store(v, y)\n").empty());
   CHECK(region("read_write", "    tile.store(v + tile.load(y), y)\n").empty());

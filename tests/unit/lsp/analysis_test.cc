@@ -149,9 +149,10 @@ TEST_CASE("a piece has another key where its text is another, or that of what it
 TEST_CASE("the reporters of errors are known for all that a piece reaches") {
   PieceStore store;
   FileModel file("/a.tsr", false);
-  file.set_text("def a(n):\n    return b(n)\ndef b(n):\n    return c(n)\ndef c(n):\n    return n\ndef d(n):\n    return a(n)\n"
-                "@jit\ndef e(n):\n    return n\ndef g(n):\n    return e(n)\n",
-                store, {});
+  file.set_text(
+      "def a(n):\n    return b(n)\ndef b(n):\n    return c(n)\ndef c(n):\n    return n\ndef d(n):\n    return a(n)\n"
+      "@jit\ndef e(n):\n    return n\ndef g(n):\n    return e(n)\n",
+      store, {});
   Dependencies dependencies(file);
   REQUIRE(dependencies.size() == 6);
   int one = 0, other = 0;

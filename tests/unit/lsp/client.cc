@@ -34,7 +34,8 @@ std::pair<size_t, size_t> character(const std::string& text, size_t at) {
 
 Client::Client(const std::string& encoding, Json capabilities, Json options) : utf8_(encoding == "utf-8") {
   server_ = std::make_unique<tessera::lsp::Server>(
-      [this](const std::string& body) { messages_.push_back(Json::parse(body)); }, tessera::lsp::ServerOptions{"test", {}, {}});
+      [this](const std::string& body) { messages_.push_back(Json::parse(body)); },
+      tessera::lsp::ServerOptions{"test", {}, {}});
   Json all = full_capabilities(encoding);
   if (capabilities.is_object()) all.merge_patch(capabilities);
   Json params = {{"capabilities", all}, {"processId", nullptr}, {"rootUri", nullptr}};

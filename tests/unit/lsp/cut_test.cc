@@ -69,7 +69,8 @@ TEST_CASE("directives are pieces where they stand between declarations") {
 }
 
 TEST_CASE("pieces cover a text without gaps") {
-  for (std::string text : {"a\nb\nc", "%", "%if\n%if\n", "a\n%endif\n%define\n b\n", "(\n\n", "\"\"\"\n\ndef", "@\n@\n", "\n#\n\n#\nx\n#", "\\\n\\\n"}) {
+  for (std::string text : {"a\nb\nc", "%", "%if\n%if\n", "a\n%endif\n%define\n b\n", "(\n\n", "\"\"\"\n\ndef", "@\n@\n",
+                           "\n#\n\n#\nx\n#", "\\\n\\\n"}) {
     uint32_t at = 0;
     for (Range range : cut_declarations(text)) {
       CHECK(range.begin == at);
@@ -106,7 +107,8 @@ TEST_CASE("what pieces parse to is what the file parses to") {
         }
       }
       std::string by_statement;
-      for (const ast::Declaration& declaration : whole.declarations) by_statement += ast::print_ast(*declaration.stmt) + "\n";
+      for (const ast::Declaration& declaration : whole.declarations)
+        by_statement += ast::print_ast(*declaration.stmt) + "\n";
       CHECK(found == by_statement);
       ++files;
     }

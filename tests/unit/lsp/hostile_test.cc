@@ -317,7 +317,8 @@ TEST_CASE("of a document with an edit that cannot be read nothing is said until 
 
 TEST_CASE("a document whose text came in no message is unknown until it is opened again") {
   Client client;
-  client.raw(R"({"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":")" + uri + R"(","text)");
+  client.raw(R"({"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":")" + uri +
+             R"(","text)");
   Json place = {{"textDocument", {{"uri", uri}}}, {"position", {{"line", 0}, {"character", 6}}}};
   client.failure("textDocument/hover", place);
   client.close(uri);

@@ -150,15 +150,19 @@ TEST_CASE("names: a size of a signature, also in strings") {
 }
 
 TEST_CASE("names: a dim and a constant of a file") {
-  check_name({{"a.tsr", "dim $D$, E\nparam w: Param[$D$, 8, f32]\n@jit\ndef f(x: Tensor[B, $D$, f32]):\n    return x @ w\n"},
-              {"b.tsr", "from a import $D$\n@jit\ndef g(x: Tensor[$D$, f32]):\n    return x\n"}});
-  check_name({{"a.tsr", "const $D$ = 8\n@jit\ndef f(x: Tensor[B, $D$, f32], y: Tensor[\"$D$\", f32]):\n    return x\n"}});
+  check_name(
+      {{"a.tsr", "dim $D$, E\nparam w: Param[$D$, 8, f32]\n@jit\ndef f(x: Tensor[B, $D$, f32]):\n    return x @ w\n"},
+       {"b.tsr", "from a import $D$\n@jit\ndef g(x: Tensor[$D$, f32]):\n    return x\n"}});
+  check_name(
+      {{"a.tsr", "const $D$ = 8\n@jit\ndef f(x: Tensor[B, $D$, f32], y: Tensor[\"$D$\", f32]):\n    return x\n"}});
 }
 
 TEST_CASE("names: a parameter that another file gives by name") {
-  check_name({{"a.tsr", "def scaled(x: Tensor[N, f32], *, $by$: float = 2.0):\n    return x * $by$\n"},
-              {"b.tsr", "from a import scaled\nconst by = 3.0\n@jit\ndef f(x: Tensor[N, f32]):\n    return scaled(x, $by$=by)\n"},
-              {"c.tsr", "import a as tools\n@jit\ndef f(x: Tensor[N, f32]):\n    return tools.scaled(x, $by$=1.0)\n"}});
+  check_name(
+      {{"a.tsr", "def scaled(x: Tensor[N, f32], *, $by$: float = 2.0):\n    return x * $by$\n"},
+       {"b.tsr",
+        "from a import scaled\nconst by = 3.0\n@jit\ndef f(x: Tensor[N, f32]):\n    return scaled(x, $by$=by)\n"},
+       {"c.tsr", "import a as tools\n@jit\ndef f(x: Tensor[N, f32]):\n    return tools.scaled(x, $by$=1.0)\n"}});
   check_name({{"a.tsr",
                "@kernel\n"
                "def scaled(x: Tensor[M, N, T], *, $by$: float = 2.0) -> Tensor[M, N, T]:\n"
@@ -393,8 +397,9 @@ TEST_CASE("names: what is imported under another name") {
                "@jit\n"
                "def f(x: Tensor[4, f32]):\n"
                "    return $act$(x)\n"}});
-  check_name({{"a.tsr", "const WIDTH = 8\n"},
-              {"b.tsr", "import a as $sizes$\n@jit\ndef f(x: Tensor[4, f32]):\n    return x * float($sizes$.WIDTH)\n"}});
+  check_name(
+      {{"a.tsr", "const WIDTH = 8\n"},
+       {"b.tsr", "import a as $sizes$\n@jit\ndef f(x: Tensor[4, f32]):\n    return x * float($sizes$.WIDTH)\n"}});
   check_name({{"a.tsr", "const $WIDTH$ = 8\n"},
               {"b.tsr", "from a import $WIDTH$ as W\n@jit\ndef f(x: Tensor[W, f32]):\n    return x\n"},
               {"c.tsr", "import a\n@jit\ndef f(x: Tensor[4, f32]):\n    return x * float(a.$WIDTH$)\n"}});

@@ -197,7 +197,9 @@ TEST_CASE("renaming reaches other files and refuses what is not ours") {
   Client client;
   std::string other = "file:///work-space/user.tsr";
   client.open(uri, program);
-  client.open(other, "from model import scaled, WIDTH as W\n@jit\ndef f(x: Tensor[W, 4, f32]):\n    return scaled(x, by=3.0)\n");
+  client.open(
+      other,
+      "from model import scaled, WIDTH as W\n@jit\ndef f(x: Tensor[W, 4, f32]):\n    return scaled(x, by=3.0)\n");
   auto count_edits = [&](const Json& asked) {
     Json changes = client.request("textDocument/rename", asked);
     size_t edits = 0;
@@ -261,7 +263,10 @@ TEST_CASE("completion begins an empty file") {
 
 TEST_CASE("completion offers what may stand there") {
   Client client;
-  client.open(uri, program + "\n@\n\ndef typing(x: Tensor[B, S, f32], flag: bool):\n    local = x\n    \n\nfrom tessera.nn import \n");
+  client.open(
+      uri,
+      program +
+          "\n@\n\ndef typing(x: Tensor[B, S, f32], flag: bool):\n    local = x\n    \n\nfrom tessera.nn import \n");
   auto labels = [&](const std::string& text, size_t into) {
     std::vector<std::string> list;
     Json found = client.request("textDocument/completion", client.at(uri, text, into));
@@ -271,7 +276,8 @@ TEST_CASE("completion offers what may stand there") {
   using Catch::VectorContains;
   using Strings = std::vector<std::string>;
   auto inside = labels("    local = x\n    ", 18);
-  for (std::string name : {"x", "flag", "local", "scaled", "WIDTH", "gelu", "return", "S"}) CHECK_THAT(inside, VectorContains(name));
+  for (std::string name : {"x", "flag", "local", "scaled", "WIDTH", "gelu", "return", "S"})
+    CHECK_THAT(inside, VectorContains(name));
   CHECK_THAT(inside, !VectorContains(std::string("y")));
   auto outside = labels("    local = x\n    \n", 19);
   for (std::string name : {"typing", "WIDTH", "def", "const"}) CHECK_THAT(outside, VectorContains(name));
@@ -395,9 +401,10 @@ TEST_CASE("names are coloured by what they mean") {
   CHECK(colours["if"] == "keyword");
   CHECK(colours["endif"] == "keyword");
   CHECK(colours["WIDE"] == "macro");
-  Json part = client.request("textDocument/semanticTokens/range",
-                             {{"textDocument", {{"uri", uri}}},
-                              {"range", {{"start", {{"line", 5}, {"character", 0}}}, {"end", {{"line", 6}, {"character", 0}}}}}});
+  Json part = client.request(
+      "textDocument/semanticTokens/range",
+      {{"textDocument", {{"uri", uri}}},
+       {"range", {{"start", {{"line", 5}, {"character", 0}}}, {"end", {{"line", 6}, {"character", 0}}}}}});
   CHECK(part["data"][0] == 5);
   CHECK(part["data"].size() < data.size());
 }
@@ -538,8 +545,8 @@ TEST_CASE("types of variables and names of parameters are shown where they are n
   Json hints = client.request("textDocument/inlayHint", {{"textDocument", {{"uri", uri}}}, {"range", range}});
   std::vector<std::string> labels;
   for (const Json& hint : hints) labels.push_back(hint["label"]);
-  CHECK(labels == std::vector<std::string>{": Tensor[B, 64, f32]", ": Tensor[B, 64, f32]", ": Tensor[B, 1, f32]", "axis=",
-                                           "keepdims="});
+  CHECK(labels == std::vector<std::string>{": Tensor[B, 64, f32]", ": Tensor[B, 64, f32]", ": Tensor[B, 1, f32]",
+                                           "axis=", "keepdims="});
   Json hover = client.request("textDocument/hover", client.at(uri, "y = sum"));
   CHECK_THAT(hover["contents"]["value"].get<std::string>(), Catch::Contains("here: `Tensor[B, 1, f32]`"));
   hover = client.request("textDocument/hover", client.at(uri, "entry(x"));
@@ -582,7 +589,8 @@ TEST_CASE("lenses stand above what is compiled, and unknown commands are refused
   CHECK(lenses[0]["command"]["command"] == "tessera.showGraph");
   CHECK(lenses[0]["range"]["start"] == client.at(uri, "@jit")["position"]);
   CHECK(lenses[0]["command"]["arguments"][0]["position"] == client.at(uri, "entry(x")["position"]);
-  CHECK(client.failure("workspace/executeCommand", {{"command", "rm"}, {"arguments", Json::array()}})["code"] == -32602);
+  CHECK(client.failure("workspace/executeCommand", {{"command", "rm"}, {"arguments", Json::array()}})["code"] ==
+        -32602);
   Json incomplete = {{"command", "tessera.lower"}, {"arguments", Json::array({lenses[0]["command"]["arguments"][0]})}};
   CHECK(client.failure("workspace/executeCommand", incomplete)["message"] ==
         "'tessera.lower' takes the command of a lens as 'stage' of its argument");
@@ -611,9 +619,10 @@ TEST_CASE("settings of a wrong kind are reported") {
   for (const Json& message : client.messages()) {
     if (message.value("method", "") == "window/logMessage") reported.push_back(message["params"]["message"]);
   }
-  CHECK(reported == std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is no list of texts",
-                                         "the setting 'defines' is no object", "the setting 'compilerPath' is no text",
-                                         "the setting 'sizes' is no object of sizes"});
+  CHECK(reported ==
+        std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is no list of texts",
+                                 "the setting 'defines' is no object", "the setting 'compilerPath' is no text",
+                                 "the setting 'sizes' is no object of sizes"});
 }
 
 TEST_CASE("messages name lines and files as the document has them") {

@@ -25,13 +25,16 @@ std::string tile_of(const std::string& layout) { return ": tile<16 x 32, f32, " 
 /// places in b; `between` stands before it is first used.
 std::string two_buffers(const std::string& between) {
   return "module @m level(tile) version(1) {properties = [\"layouts-assigned\", \"barriers-inserted\"]} {\ntile.kernel "
-         "@k(%x: tensor<16 x 32, f32>, %y: tensor<16 x 32, f32>) {grid = [1], outputs = 1, schedule = {}, threads = 64} {\n"
-         "%0: i64 = tile.constant {value = 0}\n%a: " + memory("") + "%b: " +
-         memory(", order = [0, 1]") +
-         "%v" + tile_of(rows) + "tile.load %x, [%0, %0], []\ntile.store %v, %a, [%0, %0], []\ntile.barrier\n"
-         "%w" + tile_of(columns) + "tile.load %a, [%0, %0], []\n" + between +
-         "%d" + tile_of(columns) + "tile.add %w, %w\ntile.store %d, %b, [%0, %0], []\ntile.barrier\n"
-         "%r" + tile_of(rows) + "tile.load %b, [%0, %0], []\ntile.store %r, %y, [%0, %0], []\ntile.return\n}\n}\n";
+         "@k(%x: tensor<16 x 32, f32>, %y: tensor<16 x 32, f32>) {grid = [1], outputs = 1, schedule = {}, threads = "
+         "64} {\n"
+         "%0: i64 = tile.constant {value = 0}\n%a: " +
+         memory("") + "%b: " + memory(", order = [0, 1]") + "%v" + tile_of(rows) +
+         "tile.load %x, [%0, %0], []\ntile.store %v, %a, [%0, %0], []\ntile.barrier\n"
+         "%w" +
+         tile_of(columns) + "tile.load %a, [%0, %0], []\n" + between + "%d" + tile_of(columns) +
+         "tile.add %w, %w\ntile.store %d, %b, [%0, %0], []\ntile.barrier\n"
+         "%r" +
+         tile_of(rows) + "tile.load %b, [%0, %0], []\ntile.store %r, %y, [%0, %0], []\ntile.return\n}\n}\n";
 }
 
 struct Allocated {

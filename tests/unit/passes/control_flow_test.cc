@@ -138,7 +138,8 @@ TEST_CASE("what is read after an update is copied before it") {
     %y: tensor<B x 3, f32> = gir.reduce %d {axes = [1], kind = "sum"}
     gir.return [%new, %n, %y]
 )";
-  Tensors arguments = list(numbers(DType::F32, {2, 5, 3}), numbers(DType::I64, {}, 1), numbers(DType::F32, {2, 2, 3}, 50));
+  Tensors arguments =
+      list(numbers(DType::F32, {2, 5, 3}), numbers(DType::I64, {}, 1), numbers(DType::F32, {2, 2, 3}, 50));
   // One before the update, one into the caller's memory.
   ControlTest().check(module_text(cache_parameters, cache_attributes, body), arguments,
                       {{"B", 2}, {"M", 5}, {"S", 2}}, 2);
@@ -203,7 +204,8 @@ TEST_CASE("a while loop and branches in it") {
     gir.return [%y, %n]
 )";
   for (double first : {1.0, 30.0, 200.0}) {
-    ControlTest().check(module_text("%x: tensor<4, f32>", attributes, body), list(numbers(DType::F32, {4}, first)), {}, 1);
+    ControlTest().check(module_text("%x: tensor<4, f32>", attributes, body), list(numbers(DType::F32, {4}, first)), {},
+                        1);
   }
 }
 
@@ -235,7 +237,8 @@ TEST_CASE("two updates of a donated buffer are made where it lies") {
     %y: tensor<B x 3, f32> = gir.reduce %b {axes = [1], kind = "sum"}
     gir.return [%b, %next, %y]
 )";
-  Tensors arguments = list(numbers(DType::F32, {2, 5, 3}), numbers(DType::I64, {}, 1), numbers(DType::F32, {2, 2, 3}, 50));
+  Tensors arguments =
+      list(numbers(DType::F32, {2, 5, 3}), numbers(DType::I64, {}, 1), numbers(DType::F32, {2, 2, 3}, 50));
   ControlTest().check(module_text(cache_parameters, cache_attributes, body), arguments,
                       {{"B", 2}, {"M", 5}, {"S", 2}}, 0);
 }
@@ -314,7 +317,8 @@ TEST_CASE("a donated buffer is left alone until no check can end the call") {
     gir.check %fits {message = "too much"}
     gir.return [%new, %n, %y]
 )";
-  Tensors arguments = list(numbers(DType::F32, {2, 5, 3}), numbers(DType::I64, {}, 1), numbers(DType::F32, {2, 2, 3}, 50));
+  Tensors arguments =
+      list(numbers(DType::F32, {2, 5, 3}), numbers(DType::I64, {}, 1), numbers(DType::F32, {2, 2, 3}, 50));
   ControlTest().check(module_text(cache_parameters, cache_attributes, body), arguments,
                       {{"B", 2}, {"M", 5}, {"S", 2}}, 2);
 }

@@ -121,7 +121,8 @@ TEST_CASE("an exchange through memory is found that meets no bank twice") {
 
 TEST_CASE("tiles of two products meet in one layout") {
   // The maxima of a wide product's rows scale a narrow one, whose warps are dealt out otherwise.
-  TileModule two(R"(tile.kernel @k(%a: tensor<64 x 16, bf16>, %b: tensor<16 x 64, bf16>, %d: tensor<16 x 8, bf16>, %y: tensor<64 x 8, f32>, %z: tensor<64, bool>) {grid = [1], outputs = 2, schedule = {warps = 4}, threads = 128} {
+  TileModule two(
+      R"(tile.kernel @k(%a: tensor<64 x 16, bf16>, %b: tensor<16 x 64, bf16>, %d: tensor<16 x 8, bf16>, %y: tensor<64 x 8, f32>, %z: tensor<64, bool>) {grid = [1], outputs = 2, schedule = {warps = 4}, threads = 128} {
     %0: i64 = tile.constant {value = 0}
     %as: view<64 x 16, bf16, strides = [16, 1], offset = 0, space = shared, #shared<64 x 16, bytes = 2, swizzle = 32>> = tile.alloc_shared
     %bs: view<16 x 64, bf16, strides = [64, 1], offset = 0, space = shared, #shared<16 x 64, bytes = 2, swizzle = 128>> = tile.alloc_shared

@@ -1,4 +1,5 @@
-// cse, hoist_invariants and dce: equal ops once, before a loop if they can be, unread ops not at all, and the same bits.
+// cse, hoist_invariants and dce: equal ops once, before a loop if they can be, unread ops not at all, and the same
+// bits.
 
 #include <array>
 #include <limits>
@@ -81,7 +82,8 @@ TEST_CASE("what not all sizes allow stays in a loop that may have no iterations"
   const std::string rest = "%r: tensor<K x 3, f32> = gir.slice %x {starts = [1, 0], steps = [1, 1]} ";
   const std::string sum = "%e: tensor<3, f32> = gir.add %h, %d gir.yield [%e] }\n";
   auto loop = [](const std::string& count, const std::string& body) {
-    return "%y: tensor<3, f32> = gir.for [%w] {count = <" + count + ">, counter = \"i\"} do(%h: tensor<3, f32>) { " + body;
+    return "%y: tensor<3, f32> = gir.for [%w] {count = <" + count + ">, counter = \"i\"} do(%h: tensor<3, f32>) { " +
+           body;
   };
   struct Case {
     std::string count, op;
@@ -111,8 +113,8 @@ TEST_CASE("what not all sizes allow stays in a loop that may have no iterations"
 }
 
 /// A function as it is and with its checks hoisted: no loop has one then, and outside of them there are `checks`.
-std::array<Op*, 2> hoist_checks(GraphPassTest& test, const std::vector<std::string>& parameters, const std::string& body,
-                                size_t checks) {
+std::array<Op*, 2> hoist_checks(GraphPassTest& test, const std::vector<std::string>& parameters,
+                                const std::string& body, size_t checks) {
   Op* before = test.function(parameters, body, 1);
   Op* after = test.function(parameters, body, 1);
   test.run(after, "hoist_invariants,dce");

@@ -52,7 +52,8 @@ TEST_CASE("numbers of 64 bits are divided by small ones in digits, rounded down"
   std::mt19937_64 random(1);
   for (int64_t divisor : {3, 6, 7, 10, 12, 100, 641, 65535, 65536, 65537}) {
     std::vector<int64_t> numbers = {0, 1, -1, divisor, -divisor, divisor - 1, 1 - divisor, INT64_MAX, INT64_MIN};
-    for (int64_t more : {-INT64_MAX, int64_t(1) << 32, (int64_t(1) << 32) - 1, -(int64_t(1) << 32), int64_t(0xffff0000)})
+    for (int64_t more :
+         {-INT64_MAX, int64_t(1) << 32, (int64_t(1) << 32) - 1, -(int64_t(1) << 32), int64_t(0xffff0000)})
       numbers.push_back(more);
     while (numbers.size() < 64) numbers.push_back(int64_t(random()) >> (random() % 64));
     std::map<std::string_view, int> counts;

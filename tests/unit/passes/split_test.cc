@@ -198,10 +198,8 @@ TEST_CASE("batched products of transposed operands, two at once") {
 
 TEST_CASE("products of integers and of doubles") {
   auto product = [](const std::string& from, const std::string& to) {
-    return batched(
-        fmt::format("%x: tensor<M x K, {0}>, %w: tensor<K x N, {0}>, %y: tensor<B x M x N, {1}>",
-                    from, to),
-        fmt::format(R"(      %z: tile<24 x 64, {1}> = sched.full {{value = 0}}
+    return batched(fmt::format("%x: tensor<M x K, {0}>, %w: tensor<K x N, {0}>, %y: tensor<B x M x N, {1}>", from, to),
+                   fmt::format(R"(      %z: tile<24 x 64, {1}> = sched.full {{value = 0}}
       %s: tile<24 x 64, {1}> = sched.pipeline [%z], [] {{axis = "k", count = <ceildiv(K, 16)>}} do(%k: i64, %c0: tile<24 x 64, {1}>) {{
         %x0: tile<24 x 16, {0}> = sched.load %x, [%i, %k]
         %v0: tile<16 x 64, {0}> = sched.load %w, [%k, %j]
@@ -211,7 +209,7 @@ TEST_CASE("products of integers and of doubles") {
       %o: tile<1 x 24 x 64, {1}> = sched.reshape %s
       sched.store %o, %y, [%b, %i, %j]
 )",
-                    from, to));
+                               from, to));
   };
   check_split(product("i8", "i32"), batched_sizes, 0);
   check_split(product("f64", "f64"), batched_sizes, 0);

@@ -1,7 +1,7 @@
 #pragma once
-// Runs a thread or a warp of a target.func: elementwise ops, ops on lanes, branches that all threads take together, loads
-// and stores of its buffers, shuffles. What the special function unit computes is rounded correctly here, so that what
-// is seen is the error of the rest.
+// Runs a thread or a warp of a target.func: elementwise ops, ops on lanes, branches that all threads take together,
+// loads and stores of its buffers, shuffles. What the special function unit computes is rounded correctly here, so that
+// what is seen is the error of the rest.
 
 #include <cstdint>
 #include <map>

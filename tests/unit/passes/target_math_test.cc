@@ -27,9 +27,11 @@ struct TargetFunction {
   std::map<std::string_view, int> counts;
 
   explicit TargetFunction(const std::string& body) {
-    std::string text = "module @m level(target) version(1) {\n  target.func @k.0(%x: ptr, %b: ptr, %y: ptr) {dims = [], grid "
-                       "= [1], outputs = 1, params = [!tensor<8, f32>, !tensor<8, f32>, !tensor<8, f32>], schedule = {}, "
-                       "scratch = 0, threads = 32} {\n" + body + "\n  }\n}\n";
+    std::string text =
+        "module @m level(target) version(1) {\n  target.func @k.0(%x: ptr, %b: ptr, %y: ptr) {dims = [], grid "
+        "= [1], outputs = 1, params = [!tensor<8, f32>, !tensor<8, f32>, !tensor<8, f32>], schedule = {}, "
+        "scratch = 0, threads = 32} {\n" +
+        body + "\n  }\n}\n";
     auto read = parse_modules(f.context, f.sources.add("k.tir", text), f.diagnostics);
     INFO(render_all(f.diagnostics, {}));
     REQUIRE(read);
@@ -137,12 +139,15 @@ TEST_CASE("few elements, many divisors and other machines keep the division") {
     return divide.func->region()->block_count();
   };
   CHECK(divisions(rows_divided) == 4);
-  CHECK(divisions("%a: reg<f32 x 8> = target.load %x\n%d: reg<f32 x 8> = target.load %b\n%q: reg<f32 x 8> = target.div %a, "
-                  "%d\ntarget.store %q, %y\ntarget.return") == 1);
-  CHECK(divisions("%a: reg<f32 x 2> = target.load %x\n%c: reg<f32 x 2> = target.constant {value = 3.0}\n%q: reg<f32 x 2> "
-                  "= target.div %a, %c\ntarget.store %q, %y\ntarget.return") == 1);
-  CHECK(divisions("%a: reg<f32 x 5> = target.load %x\n%c: reg<f32 x 5> = target.constant {value = 3.0}\n%q: reg<f32 x 5> "
-                  "= target.div %a, %c\ntarget.store %q, %y\ntarget.return") == 4);
+  CHECK(divisions(
+            "%a: reg<f32 x 8> = target.load %x\n%d: reg<f32 x 8> = target.load %b\n%q: reg<f32 x 8> = target.div %a, "
+            "%d\ntarget.store %q, %y\ntarget.return") == 1);
+  CHECK(
+      divisions("%a: reg<f32 x 2> = target.load %x\n%c: reg<f32 x 2> = target.constant {value = 3.0}\n%q: reg<f32 x 2> "
+                "= target.div %a, %c\ntarget.store %q, %y\ntarget.return") == 1);
+  CHECK(
+      divisions("%a: reg<f32 x 5> = target.load %x\n%c: reg<f32 x 5> = target.constant {value = 3.0}\n%q: reg<f32 x 5> "
+                "= target.div %a, %c\ntarget.store %q, %y\ntarget.return") == 4);
 }
 
 TEST_CASE("exp of a GPU is exact but for the special function unit") {

@@ -28,7 +28,8 @@ void check(const std::string& body) {
 }  // namespace
 
 TEST_CASE("numbers of 4 bits are cast, computed with and compared in 8") {
-  for (const char* op : {"add", "sub", "mul", "min", "max", "div", "floor_div", "mod", "and", "or", "xor", "shl", "shr"}) {
+  for (const char* op :
+       {"add", "sub", "mul", "min", "max", "div", "floor_div", "mod", "and", "or", "xor", "shl", "shr"}) {
     check("%c: tensor<N, i4> = gir." + std::string(op) + " %a, %b\n%r: tensor<N, i32> = gir.cast %c\n");
   }
   for (const char* op : {"neg", "abs", "not", "sign", "relu"}) {

@@ -82,9 +82,11 @@ TEST_CASE("casts assemble") {
 TEST_CASE("pairs of f32 become 16-bit floats in one instruction") {
   for (const char* dtype : {"bf16", "f16"}) {
     std::string type = std::string("reg<") + dtype + " x 5>";
-    std::string body = "%a: reg<f32 x 5> = target.load %x\n%h: " + type + " = target.cast %a\n%b: reg<f32 x 5> = "
-                       "target.cast %h\n%c: reg<f32 x 5> = target.add %a, %b\ntarget.store %c, %y\ntarget.store %h, %y\n"
-                       "target.return";
+    std::string body =
+        "%a: reg<f32 x 5> = target.load %x\n%h: " + type +
+        " = target.cast %a\n%b: reg<f32 x 5> = "
+        "target.cast %h\n%c: reg<f32 x 5> = target.add %a, %b\ntarget.store %c, %y\ntarget.store %h, %y\n"
+        "target.return";
     check_both(body);
     std::string ptx = PtxFixture().emit(ptx_kernel(body), "cuda:sm_80");
     CHECK(count_of(ptx, std::string("cvt.rn.") + dtype + "x2.f32") == 3);
@@ -107,7 +109,8 @@ TEST_CASE("approximate functions are one instruction each") {
   std::string body = "%a0: reg<f32 x 2> = target.load %x\n";
   int next = 0;
   for (const char* name : {"exp2", "log2", "reciprocal", "rsqrt", "sqrt", "tanh"}) {
-    body += "%a" + std::to_string(next + 1) + ": reg<f32 x 2> = nv.approx_" + name + " %a" + std::to_string(next) + "\n";
+    body +=
+        "%a" + std::to_string(next + 1) + ": reg<f32 x 2> = nv.approx_" + name + " %a" + std::to_string(next) + "\n";
     ++next;
   }
   body += "%half: reg<f32 x 2> = target.constant {value = 0.5}\n%a7: reg<f32 x 2> = nv.fma_clamped %a6, %half, %a0\n"

@@ -302,8 +302,11 @@ namespace {
 /// Adds registers that all live over a barrier.
 std::string many_values(int lanes) {
   std::string type = ": reg<f32 x " + std::to_string(lanes) + "> = ";
-  return ptx_kernel("%a" + type + "target.load %x {align = 16}\nnv.barrier {id = 0, threads = 128}\ntarget.branch ^more\n"
-                    "^more:\n%b" + type + "target.load %y {align = 16}\n%c" + type + "target.mul %a, %b\n"
+  return ptx_kernel("%a" + type +
+                    "target.load %x {align = 16}\nnv.barrier {id = 0, threads = 128}\ntarget.branch ^more\n"
+                    "^more:\n%b" +
+                    type + "target.load %y {align = 16}\n%c" + type +
+                    "target.mul %a, %b\n"
                     "target.store %c, %y\ntarget.return");
 }
 

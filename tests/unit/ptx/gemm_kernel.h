@@ -6,8 +6,8 @@
 namespace tessera {
 
 /// c = a b for bf16 with f32 sums: blocks of 128 x 256 x 64, one warpgroup that copies and two that multiply, a ring of
-/// four stages. All of the ring's barriers stand behind the tiles: full ones first. With `keep`, %init is used after the
-/// loop as well, which forces a copy of the accumulator.
+/// four stages. All of the ring's barriers stand behind the tiles: full ones first. With `keep`, %init is used after
+/// the loop as well, which forces a copy of the accumulator.
 inline std::string wgmma_kernel(bool keep = false) {
   std::string attributes = " {a_major = \"k\", b_major = \"mn\", dtype = bf16, k = 16, m = 64, n = 256}\n";
   std::string mmas;

@@ -89,15 +89,17 @@ TEST_CASE("masked accesses and gathers of every dtype assemble") {
 }
 
 TEST_CASE("moving lanes of 32 bits takes no instruction, and of 16 bits a byte permutation") {
-  std::string moves = "%s: reg<D x 4> = target.shuffle %a, %b {lanes = [0, 5, 2, 7]}\n%e: D = target.extract %s {lane = 1}\n"
-                      "%j: reg<D x 4> = target.insert %s, %e {lane = 3}\n%k: reg<D x 8> = target.concat [%j, %s]\n"
-                      "%z: reg<D x 2> = target.splat %e\n%w: reg<D x 10> = target.concat [%k, %z]\n"
-                      "target.store %w, %y {align = 4}\ntarget.return";
+  std::string moves =
+      "%s: reg<D x 4> = target.shuffle %a, %b {lanes = [0, 5, 2, 7]}\n%e: D = target.extract %s {lane = 1}\n"
+      "%j: reg<D x 4> = target.insert %s, %e {lane = 3}\n%k: reg<D x 8> = target.concat [%j, %s]\n"
+      "%z: reg<D x 2> = target.splat %e\n%w: reg<D x 10> = target.concat [%k, %z]\n"
+      "target.store %w, %y {align = 4}\ntarget.return";
   auto with = [&](const std::string& dtype) {
     std::string body = "%a: reg<D x 4> = target.load %x {align = 4}\n%p: ptr = target.offset %x, %t\n"
                        "%b: reg<D x 4> = target.load %p {align = 4}\n" + moves;
     for (size_t at = body.find("D x"); at != std::string::npos; at = body.find("D x")) body.replace(at, 1, dtype);
-    for (size_t at = body.find(": D ="); at != std::string::npos; at = body.find(": D =")) body.replace(at + 2, 1, dtype);
+    for (size_t at = body.find(": D ="); at != std::string::npos; at = body.find(": D ="))
+      body.replace(at + 2, 1, dtype);
     return emitted(body);
   };
   std::string wide = with("f32"), narrow = with("bf16");

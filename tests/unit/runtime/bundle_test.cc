@@ -215,8 +215,8 @@ TEST_CASE("texts that mean something in YAML are in quotes there", "[format]") {
   for (const char* plain : {"f.0", "cpu:x86-64-v3", "f.tsr:1:2", "(M + 3) // 4", "2*M*N", "-1", "\u00e9"}) {
     CHECK(yaml_text(plain) == plain);
   }
-  for (const char* other : {"", " ", "a, b", "a: b", "a:", "a #b", "[a", "a]", "a}", "{a", "*a", "&a", "!a", "- a", "'a", "|",
-                            "min(M, 4)", "a\u202eb"}) {
+  for (const char* other : {"", " ", "a, b", "a: b", "a:", "a #b", "[a", "a]", "a}", "{a", "*a", "&a", "!a", "- a",
+                            "'a", "|", "min(M, 4)", "a\u202eb"}) {
     CHECK(yaml_text(other) == "\"" + std::string(other) + "\"");
   }
   CHECK(yaml_text("\"") == "\"\\\"\"");

@@ -96,7 +96,8 @@ TEST_CASE("a kernel that writes past an allocation is named", "[runtime][debug]"
 TEST_CASE("the first kernel that makes a NaN is named, with its place", "[runtime][debug]") {
   Ran out = run(two_steps("ratio", "add_one"), TSR_CHECK_ALL, {1, 2, 0, 4, 0});
   CHECK(out.status == TSR_ECHECK);
-  CHECK(out.text == "f: step 0, kernel 'ratio': temporary 't2' [5] has 2 NaN, the first at [2]; its operands have none");
+  CHECK(out.text ==
+        "f: step 0, kernel 'ratio': temporary 't2' [5] has 2 NaN, the first at [2]; its operands have none");
   // A NaN of the caller is nobody's news.
   out = run(two_steps("add_one", "add_one"), TSR_CHECK_ALL, {1, NAN});
   CHECK(out.status == TSR_SUCCESS);
@@ -179,9 +180,9 @@ TEST_CASE("touching a guard page says what was running", "[runtime][debug]") {
 TEST_CASE("a GPU's memory has canaries, and its results are looked at", "[cuda][debug]") {
   DebugVariable all("all");
   FakeGpu gpu;
-  for (const auto& [kernel, text] :
-       {std::pair<std::string, std::string>{"overrun", "it wrote 1 bytes past the end of temporary 't2' [16], 64 bytes"},
-        {"ratio", "temporary 't2' [16] has 1 NaN at [3]; its operands have none"}}) {
+  for (const auto& [kernel, text] : {std::pair<std::string, std::string>{
+                                         "overrun", "it wrote 1 bytes past the end of temporary 't2' [16], 64 bytes"},
+                                     {"ratio", "temporary 't2' [16] has 1 NaN at [3]; its operands have none"}}) {
     CudaLoaded loaded(CudaBundle{{two_steps(kernel, "add_one")}}.bytes());
     std::vector<float> values(16, 1);
     values[3] = 0;

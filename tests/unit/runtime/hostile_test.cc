@@ -202,7 +202,8 @@ TEST_CASE("a call ends at its last step or its last millisecond", "[runtime]") {
   for (const char* name : {"endless", "nested"}) {
     set_limits(loaded, {1000, 0, 0});
     CHECK(call(loaded.function(name), {}, {&out.tensor}) == TSR_ETIMEOUT);
-    CHECK(last_error() == std::string(name) + ": it was ended after 1000 steps of its plan, the most that it was given");
+    CHECK(last_error() ==
+          std::string(name) + ": it was ended after 1000 steps of its plan, the most that it was given");
     set_limits(loaded, {0, 1, 0});
     CHECK(call(loaded.function(name), {}, {&out.tensor}) == TSR_ETIMEOUT);
     CHECK(last_error() == std::string(name) + ": it was ended after 1 ms, the most that it was given");

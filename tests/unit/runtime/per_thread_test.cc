@@ -94,7 +94,8 @@ TEST_CASE("a failure whose text could not be kept is not taken for none", "[runt
 }
 
 TEST_CASE("numbers of threads are plain numbers from 1 to 1024", "[runtime]") {
-  for (const char* text : {"", "0", "1025", "-1", "+1", " 1", "1 ", "4x", "99999999999"}) CHECK_FALSE(parse_threads(text));
+  for (const char* text : {"", "0", "1025", "-1", "+1", " 1", "1 ", "4x", "99999999999"})
+    CHECK_FALSE(parse_threads(text));
   CHECK(parse_threads("1") == 1);
   CHECK(parse_threads("1024") == 1024);
 }

@@ -224,9 +224,14 @@ TEST_CASE("tsr verify reads every part of a bundle, and loading refuses what it 
   const std::string code = kernels_path(sample_target), plan = plan_path("layer", sample_target);
   CHECK(without_file(code) == "the bundle has no kernels/cpu-x86-64-v3/kernels.so\n");
   CHECK(with_file(code, "") == "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is too short\n");
-  CHECK(with_file(code, std::string(9000, 'x')) == "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is no ELF file\n");
-  CHECK(refusal([](Manifest& manifest, auto&) { manifest.abi_minor = 99; }).starts_with("the bundle was built for ABI 1.99"));
-  CHECK(refusal([](Manifest& manifest, auto&) { manifest.abi_major = 2; }).starts_with("the bundle was built for ABI 2.0"));
+  CHECK(with_file(code, std::string(9000, 'x')) ==
+        "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is no ELF file\n");
+  CHECK(refusal([](Manifest& manifest, auto&) {
+          manifest.abi_minor = 99;
+        }).starts_with("the bundle was built for ABI 1.99"));
+  CHECK(refusal([](Manifest& manifest, auto&) {
+          manifest.abi_major = 2;
+        }).starts_with("the bundle was built for ABI 2.0"));
   CHECK(refusal([](Manifest& manifest, auto&) { manifest.targets = {}; }) == "the bundle has code for no target\n");
   CHECK(refusal([](Manifest& manifest, auto&) { manifest.targets = {"vax"}; }) ==
         "the bundle has no plan/layer/vax.plan\n");
@@ -239,8 +244,9 @@ TEST_CASE("tsr verify reads every part of a bundle, and loading refuses what it 
   CHECK(without_file(plan) == "the bundle has no plan/layer/cpu-x86-64-v3.plan\n");
   CHECK(with_file(plan, "x").starts_with("the bundle's plan/layer/cpu-x86-64-v3.plan: "));
   CHECK(without_file(std::string(reflection_name)) == "the bundle has no reflection.json\n");
-  CHECK(with_reflection([](Reflection& r) { std::erase_if(r.kernels[sample_target], [](auto& k) { return k.name == "scale"; }); }) ==
-        "the plan of 'layer' launches the unknown kernel 'scale'\n");
+  CHECK(with_reflection([](Reflection& r) {
+          std::erase_if(r.kernels[sample_target], [](auto& k) { return k.name == "scale"; });
+        }) == "the plan of 'layer' launches the unknown kernel 'scale'\n");
   CHECK(with_reflection([](Reflection& r) { r.kernels[sample_target][0].name = "aaa"; }) ==
         "the bundle's kernels/cpu-x86-64-v3/kernels.so: it has no kernel 'aaa'\n");
   CHECK(with_reflection([](Reflection& r) { r.kernels["cpu:x86-64-v4"] = {}; }) ==
@@ -354,7 +360,8 @@ TEST_CASE("texts of a bundle do not steer a terminal", "[tsr]") {
   for (const char* command :
        {"verify m.bundle", "inspect m.bundle", "inspect --yaml m.bundle", "inspect --json m.bundle",
         "inspect --report m.bundle", "inspect --report --dims B=2,D=3 m.bundle", "inspect --report --json m.bundle",
-        "inspect --ir graph --fn f m.bundle --error-format=json", "inspect --ir plan m.bundle", "inspect --ir graph m.bundle", "inspect --ir graph --fn f m.bundle",
+        "inspect --ir graph --fn f m.bundle --error-format=json", "inspect --ir plan m.bundle",
+        "inspect --ir graph m.bundle", "inspect --ir graph --fn f m.bundle",
         "run m.bundle layer --params w.safetensors --input x=x.npy --trace-shapes"}) {
     Ran ran = work.tsr(command);
     INFO(command << ": " << ran.output);

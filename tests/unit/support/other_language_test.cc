@@ -12,8 +12,9 @@ TEST_CASE("source of another language is known by its lines") {
 
 TEST_CASE("texts, comments and branches of conditions name no other language") {
   for (const char* text :
-       {"# \"\"\"\n\"\"\"\n@triton.jit\n\"\"\"\n", "s = '''\n  @triton.jit\n'''\n", "%if 0\n__global__ void k()\n%endif\n",
-        "s = 'it\\'s \"\"\"'\nt = \"\"\"\n__global__ void k()\n\"\"\"\n", "# __global__ void k()\n", "__global__ = 1\n"}) {
+       {"# \"\"\"\n\"\"\"\n@triton.jit\n\"\"\"\n", "s = '''\n  @triton.jit\n'''\n",
+        "%if 0\n__global__ void k()\n%endif\n", "s = 'it\\'s \"\"\"'\nt = \"\"\"\n__global__ void k()\n\"\"\"\n",
+        "# __global__ void k()\n", "__global__ = 1\n"}) {
     INFO(text);
     CHECK(!find_other_language(text));
   }

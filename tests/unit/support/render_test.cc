@@ -154,7 +154,8 @@ TEST_CASE("a fix can put lines in and take lines out") {
 
 TEST_CASE("a near name is a fix where the source spells it so") {
   Example example("y = \"sofmax\"\n");
-  CHECK(example.report(example.at("\"sofmax\"")).suggest(example.sources(), example.at("\"sofmax\""), "sofmax", {"softmax"}));
+  CHECK(example.report(example.at("\"sofmax\""))
+            .suggest(example.sources(), example.at("\"sofmax\""), "sofmax", {"softmax"}));
   CHECK(example.said().ends_with("help: did you mean 'softmax'?\n    1 | y = \"softmax\"\n      |      ~~~~~~~\n"));
   Example macro("MACRO\n");
   CHECK(macro.report(macro.at("MACRO")).suggest(macro.sources(), macro.at("MACRO"), "sofmax", {"softmax"}));

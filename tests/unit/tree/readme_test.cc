@@ -38,7 +38,8 @@ Readme read_readme(const std::filesystem::path& path) {
     readme.has_rule |= line.starts_with("May include: ");
     begins |= line.starts_with("Begin with: ") || line.starts_with("Code under test: ");
     if (!begins) continue;
-    for (std::sregex_iterator it(line.begin(), line.end(), name), end; it != end; ++it) readme.names.push_back((*it)[1]);
+    for (std::sregex_iterator it(line.begin(), line.end(), name), end; it != end; ++it)
+      readme.names.push_back((*it)[1]);
   }
   return readme;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs the extension in Visual Studio Code for ctest: exits with 77, which counts as skipped, where something is missing.
+# Runs the extension in Visual Studio Code for ctest: exits with 77, which counts as skipped, where something is
+# missing.
 # Usage: editors/vscode/tests/workbench/run.sh BUILD_DIR [--screenshots DIR]
 set -euo pipefail
 if ! command -v node >/dev/null; then

@@ -1,8 +1,9 @@
-"""Compares the data of an inspection with the dumps of the same file: check_inspection.py STAGE,STAGE,... SOURCE [OPTION ...].
+"""Compares the data of an inspection with the dumps of the same file: check_inspection.py STAGE,STAGE,... SOURCE
+[OPTION ...].
 
-The page holds the same data. The graph that is drawn is that of the text; layouts are those that tessera-opt shows. Replayed edits give the text of each stage at the end of its level; the code is the code of
-the dump; places are in the files. Numbers of values differ between the two by design, so both texts are numbered anew.
-"""
+The page holds the same data. The graph that is drawn is that of the text; layouts are those that tessera-opt shows.
+Replayed edits give the text of each stage at the end of its level; the code is the code of the dump; places are in the
+files. Numbers of values differ between the two by design, so both texts are numbered anew. """
 import base64
 import gzip
 import itertools
@@ -97,7 +98,8 @@ def text_of_unit(module, state, unit):
 
 
 def check_graph(module, data):
-    """Nodes are the ops of the text in its order, edges its operands; each op but those without work has its kernels."""
+    """Nodes are the ops of the text in its order, edges its operands; each op but those without work has its
+    kernels."""
     graph, units = module["graph"], set(module["units"])
     lines = [data["texts"][text] for text, _ in text_of_unit(module, graph["state"], graph["unit"])]
     for op in graph["ops"]:
@@ -106,17 +108,20 @@ def check_graph(module, data):
         for value in op["out"]:
             assert graph["values"][value]["type"] in line, (op, line)
         assert 0 <= op["call"] <= len(data["inlined"]) and set(op["kernels"]) <= units, op
-    operands = [len(re.findall(r"%[\w.]+(?!\S*:)", re.sub(r"^.*? gir\.\w+", "", lines[op["line"]]))) for op in graph["ops"]]
+    operands = [len(re.findall(r"%[\w.]+(?!\S*:)", re.sub(r"^.*? gir\.\w+", "", lines[op["line"]])))
+                for op in graph["ops"]]
     assert operands == [len(op["in"]) for op in graph["ops"]], "edges are not the operands"
     makers = [value["op"] for value in graph["values"]]
-    assert all(makers[value] < n for n, op in enumerate(graph["ops"]) for value in op["in"]), "an op reads what comes later"
+    assert all(makers[value] < n for n,
+               op in enumerate(graph["ops"]) for value in op["in"]), "an op reads what comes later"
     assert all(op["kernels"] for op in graph["ops"] if op["name"] in ("gir.gemm", "gir.gelu", "gir.flash_attention"))
     assert all(call["around"] < n for n, call in enumerate(data["inlined"], 1)), "a call comes before that around it"
 
 
 def check_layout(text, table):
     """The tables give what tessera-opt draws."""
-    shown = subprocess.run(["tessera-opt", "--show-layout", text], check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+    shown = subprocess.run(["tessera-opt", "--show-layout", text], check=True, stdout=subprocess.PIPE,
+                           encoding="utf-8").stdout
     rows = [line.split() for line in shown.split("\n") if re.match(r" *\d+ ", line)]
     rows = [row[1:] for row in rows if row and not all(cell.isdigit() and int(cell) == i for i, cell in enumerate(row))]
     extents = ([1, 1] + table["extents"])[-2:]
@@ -152,22 +157,26 @@ def main():
     assert len(set(texts)) == len(texts), "a text is there twice"
     for file, line, column, length in zip(*(places[i::4] for i in range(4))):
         lines = files[file]["text"].split("\n")
-        assert 1 <= line <= len(lines) and 0 <= column <= len(lines[line - 1].encode()) + 1, (files[file]["name"], line, column)
+        assert 1 <= line <= len(lines) and 0 <= column <= len(lines[line - 1].encode()) + 1, (files[file]["name"],
+                                                                                              line, column)
 
     for stage in stages:
         dump = compile(*arguments, f"--dump={stage}")
         if stage in ("asm", "ptx"):
-            shown = [texts[t] for code in data["code"] for kernel in code["kernels"] for t in kernel.get("lines", [])[::2]]
+            shown = [texts[t] for code in data["code"] for kernel in code["kernels"]
+                     for t in kernel.get("lines", [])[::2]]
             assert instructions(shown) == instructions(dump.split("\n")), f"the code is not that of --dump={stage}"
             linked = [p for code in data["code"] for kernel in code["kernels"]
-                      for t, p in zip(kernel.get("lines", [])[::2], kernel.get("lines", [])[1::2]) if instructions([texts[t]])]
+                      for t,
+                      p in zip(kernel.get("lines", [])[::2], kernel.get("lines", [])[1::2]) if instructions([texts[t]])]
             share = sum(p > 0 for p in linked) / len(linked)
             assert share > (0.99 if stage == "ptx" else 0.8), f"only {share:.0%} of the instructions have a place"
         else:
             modules = [m for m in data["modules"] if (m["target"] is None) == (stage == "graph")]
             units = [unit for m in modules for unit in replay(m, LEVELS.get(stage, stage)) or []]
             shown = sorted(renumber("\n".join(texts[t] for t, _ in unit)) for unit in units)
-            assert shown == sorted(renumber(text) for text in functions(dump)), f"the text is not that of --dump={stage}"
+            assert shown == sorted(renumber(text)
+                                   for text in functions(dump)), f"the text is not that of --dump={stage}"
     programs = [module for module in data["modules"] if module["target"]]
     for module in programs:
         if module["level"] == "graph":
