@@ -80,8 +80,8 @@ class TileRunner : public HostRunner {
 }  // namespace
 
 GpuProgram::GpuProgram(const GpuCase& source, std::string_view machine)
-    : GpuProgram(source.source.empty() ? entry_module(source.args, source.body, source.results) : source.source, machine,
-                 source.source.empty() || !source.schedule.block.empty() ? &source.schedule : nullptr) {}
+    : GpuProgram(source.source.empty() ? entry_module(source.args, source.body, source.results) : source.source,
+                 machine, source.source.empty() || !source.schedule.block.empty() ? &source.schedule : nullptr) {}
 
 GpuProgram::GpuProgram(const std::string& graph, std::string_view machine, const SmallSchedule* schedule)
     : machine_(find_machine(machine)), graph_text_(graph) {

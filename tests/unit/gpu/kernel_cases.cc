@@ -596,8 +596,8 @@ def f({}){}:
   auto of = [](int64_t b, int64_t h, int64_t w) { return DimValues{{"B", b}, {"H", h}, {"W", w}}; };
   return {
       library("of padded images", known, "conv2d(x, w, padding=1)", {of(2, 7, 9), of(1, 1, 1), of(0, 3, 3)}),
-      library("with a bias, by steps", known + ", b: Tensor[40, bf16]", "relu(conv2d(x, w, b, strides=(2, 3), padding=(3, 1)))",
-              {of(2, 9, 10), of(1, 1, 1)}),
+      library("with a bias, by steps", known + ", b: Tensor[40, bf16]",
+              "relu(conv2d(x, w, b, strides=(2, 3), padding=(3, 1)))", {of(2, 9, 10), of(1, 1, 1)}),
       library("of windows with holes", "x: Tensor[B, 9, W, 24, f16], w: Tensor[3, 2, 24, 8, f16]",
               "conv2d(x, w, dilation=(2, 3), padding=(0, 2))", {{{"B", 3}, {"W", 5}}, {{"B", 1}, {"W", 1}}}),
       library("of any number of channels", "x: Tensor[B, 5, 6, C, bf16], w: Tensor[3, 3, C, N, bf16]",
@@ -624,7 +624,8 @@ def spread(x: Tensor[B, H, W, C, f32], w: Tensor[6, C, f32]) -> Tensor[B * ((H -
 @jit
 def f(x: Tensor[B, H, W, C, f32], w: Tensor[6, C, f32]) where 1 <= H, 1 <= W:
     return spread(x, w)
-)", {{{"B", 2}, {"H", 5}, {"W", 3}, {"C", 40}}, {{"B", 1}, {"H", 1}, {"W", 1}, {"C", 1}}}, 1e-5),
+)",
+                  {{{"B", 2}, {"H", 5}, {"W", 3}, {"C", 40}}, {{"B", 1}, {"H", 1}, {"W", 1}, {"C", 1}}}, 1e-5),
   };
 }
 
