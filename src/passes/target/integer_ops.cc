@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "ir/target/ops.h"
+#include "passes/target/value_ranges.h"
 
 namespace tessera {
 
@@ -60,7 +61,20 @@ IntegerOps::Division IntegerOps::division(Value* a, Value* b) {
   return {quotient, b_.sub(a, b_.mul(quotient, divisor))};
 }
 
+/// Whether the division is of 64 bits, for which a GPU's assembler calls a function of a hundred instructions, and of
+/// numbers that have 32. Indices of programs are.
+bool IntegerOps::divides_short(Value* a, Value* b) const {
+  return machine_.is_gpu() && a->type()->dtype == DType::I64 && fits_u32(a) && fits_u32(b);
+}
+
+Value* IntegerOps::shortened(Value* a) {
+  Type type = b_.like(a->type(), DType::U32);
+  std::optional<int64_t> known = constant_lanes(a);
+  return known ? b_.integer(type, *known) : b_.cast(a, DType::U32);
+}
+
 Value* IntegerOps::divide(Value* a, Value* b) {
+  if (divides_short(a, b)) return b_.cast(divide(shortened(a), shortened(b)), DType::I64);
   Value* quotient = division(a, b).quotient;
   std::optional<int64_t> known = constant_lanes(b);
   if (known && *known != 0 && *known != -1) return quotient;
@@ -115,6 +129,7 @@ Value* IntegerOps::floor_divide(Value* a, Value* b) {
   if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
     return safely(Kind::Shr, a, b_.integer(a->type(), std::countr_zero(uint64_t(*known))));
   }
+  if (divides_short(a, b)) return divide(a, b);
   if (divides_by_digits(a, b)) return floor_by_digits(a, *known).quotient;
   Value* quotient = divide(a, b);
   if (!is_signed(a)) return quotient;
@@ -127,6 +142,7 @@ Value* IntegerOps::modulo(Value* a, Value* b) {
   if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
     return b_.bit_and(a, b_.integer(a->type(), *known - 1));
   }
+  if (divides_short(a, b)) return b_.cast(modulo(shortened(a), shortened(b)), DType::I64);
   if (divides_by_digits(a, b)) return floor_by_digits(a, *known).remainder;
   Value* remainder = division(a, b).remainder;
   if (!is_signed(a) && known && *known != 0) return remainder;

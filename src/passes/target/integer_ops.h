@@ -29,6 +29,8 @@ class IntegerOps {
     Value* remainder;  ///< 0 where the divisor is 0 or -1
   };
   Division division(Value* a, Value* b);
+  bool divides_short(Value* a, Value* b) const;
+  Value* shortened(Value* a);
   bool divides_by_digits(Value* a, Value* b) const;
   Division floor_by_digits(Value* a, int64_t divisor);
   Value* signs_differ(Value* remainder, Value* b);

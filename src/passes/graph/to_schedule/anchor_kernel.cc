@@ -117,22 +117,32 @@ void GraphLowering::use_caller_symbols(AnchorKernel& anchor) {
   anchor.in_caller_symbols = true;
 }
 
-void GraphLowering::bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form) {
+/// Parameter `position`, which is of `dims`, reads the buffer: itself, or through a window.
+void GraphLowering::bind_operand(AnchorKernel& anchor, unsigned position, Value* buffer, const Access& access,
+                                 const std::vector<Dim>& dims) {
+  const std::vector<Dim>& stored = buffer->type()->dims;
+  if (is_contiguous(table_, access, count_elements(table_, stored))) {
+    anchor.operands.push_back(host_.under(buffer, dims));
+    return;
+  }
+  use_caller_symbols(anchor);
+  read_through_window(anchor.kernel, position, stored, access);
+  anchor.operands.push_back(buffer);
+}
+
+void GraphLowering::bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form, const PlacedOperands& placed) {
   // Regions that are only written are no parameters; they come last.
   auto unread = std::ranges::count_if(anchor.regions, [](const auto& region) { return !region.reads; });
   for (unsigned i = 0; i < op->operand_count() - unsigned(unread); ++i) {
+    if (auto elsewhere = placed.find(i); elsewhere != placed.end()) {
+      bind_operand(anchor, i, elsewhere->second.buffer, elsewhere->second.access, form.operands[i]);
+      continue;
+    }
     const Read& read = reads_.read(op, i);
     std::optional<Access> access = anchor_access(table_, form, i, read.access);
     TSR_CHECK(access, "an operand of an anchor is not strided");
     Value* buffer = host_.buffer(read.base);
-    const std::vector<Dim>& dims = buffer->type()->dims;
-    if (is_contiguous(table_, *access, count_elements(table_, dims))) {
-      anchor.operands.push_back(host_.under(buffer, form.operands[i]));
-    } else {
-      use_caller_symbols(anchor);
-      read_through_window(anchor.kernel, i, dims, *access);
-      anchor.operands.push_back(buffer);
-    }
+    bind_operand(anchor, i, buffer, *access, form.operands[i]);
     if (!read.casts.empty())
       read_through_casts(anchor.kernel, i, buffer->type()->dtype, read.casts);
   }
@@ -154,8 +164,9 @@ void GraphLowering::fold_members(AnchorKernel& anchor, const FusionGroup& group,
 }
 
 /// Gives the kernel its operands and the ops that follow, and keeps it.
-Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form) {
-  bind_operands(anchor, group.anchor, form);
+Op* GraphLowering::finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form,
+                                 const PlacedOperands& placed) {
+  bind_operands(anchor, group.anchor, form, placed);
   // No store of one program is the result of a region: it holds what was there before, or the parts of a sum.
   bool may_take = !group.members.empty() && anchor.regions.empty();
   return finish_kernel(anchor, group, form, may_take);
@@ -320,7 +331,7 @@ Result<std::vector<schedule::KernelInstance>> GraphLowering::short_row_instances
 
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
-Status GraphLowering::lower_whole(const FusionGroup& group) {
+Status GraphLowering::lower_whole(const FusionGroup& group, const PlacedOperands& placed) {
   const AnchorForm& form = reads_.form(group.anchor);
   std::vector<Op*> variants;
   AnchorKernel anchor;
@@ -329,7 +340,7 @@ Status GraphLowering::lower_whole(const FusionGroup& group) {
   auto finish = [&](const schedule::KernelInstance& instance) {
     AnchorKernel built{instance.kernel, instance.dims, false, false, {}, instance.regions, instance.prints,
                        instance.grid};
-    variants.push_back(finish_anchor(built, group, form));
+    variants.push_back(finish_anchor(built, group, form, placed));
     TSR_CHECK(!anchor.kernel || (built.operands == anchor.operands && built.dims == anchor.dims),
               "variants of a kernel take different operands");
     anchor = std::move(built);

@@ -102,7 +102,6 @@ struct GraphLowering::Parts {
   PartsForm form;
   Dim count = nullptr;        ///< how many there are, in the caller's sizes
   std::vector<DimFact> when;  ///< sizes that they are made for
-  bool always = false;        ///< for all
 };
 
 /// Whether the kernel can read all operands of the anchor where they lie.
@@ -144,18 +143,11 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   Dim cost = table_.add(table_.constant(launch_bytes), table_.floordiv(moved, slots));
   std::vector<DimFact> worth = {{Relation::GreaterEqual, parts.count, table_.constant(2)},
                                 {Relation::Greater, whole, table_.add(part, cost)}};
-  std::vector<DimFact> known = graph::facts_around(anchor);
   parts.when = worth;
   if (form->rows) {
     std::vector<DimFact> few = {{Relation::LessEqual, form->rows, reading.rows},
                                 {Relation::GreaterEqual, length, least}};
     parts.when = {any_of(table_, few, worth)};
-  }
-  parts.always = true;
-  for (const DimFact& fact : parts.when) {
-    std::optional<bool> holds = decide(table_, fact, known);
-    if (holds == false || fact.left->overflow || fact.right->overflow) return none;
-    parts.always &= holds == true;
   }
   return std::optional(std::move(parts));
 }
@@ -174,7 +166,7 @@ Result<Op*> GraphLowering::launch_parts(const FusionGroup& group, const Parts& p
     bool is_last = choice + 1 == choices;
     if (!is_last) instance->kernel->set_node(common::Function::symbol, variant_symbol(module_, next_symbol()));
     AnchorKernel built{instance->kernel, instance->dims};
-    bind_operands(built, group.anchor, form);
+    bind_operands(built, group.anchor, form, {});
     Op* kernel = finish_kernel(built, group, form, false);
     TSR_CHECK(!anchor.kernel || (built.operands == anchor.operands && built.dims == anchor.dims),
               "variants of a kernel take different operands");
@@ -218,17 +210,22 @@ Status GraphLowering::lower_parts(const FusionGroup& group, const Parts& parts) 
   return success;
 }
 
-Status GraphLowering::lower_anchor(const FusionGroup& group) {
-  Result<std::optional<Parts>> planned = plan_parts(group);
-  if (!planned) return failure;
-  if (!*planned) return lower_whole(group);
-  const Parts& parts = **planned;
-  if (parts.always) return lower_parts(group, parts);
+/// A choice by sizes between two ways to make the group's values.
+Status GraphLowering::lower_either(const FusionGroup& group, const std::vector<DimFact>& when,
+                                   const std::function<Status()>& taken, const std::function<Status()>& otherwise) {
+  std::vector<DimFact> known = graph::facts_around(group.anchor);
+  bool always = true;
+  for (const DimFact& fact : when) {
+    std::optional<bool> holds = decide(table_, fact, known);
+    if (holds == false || fact.left->overflow || fact.right->overflow) return otherwise();
+    always &= holds == true;
+  }
+  if (always) return taken();
   std::vector<Value*> outputs = group.members.empty() ? std::vector{group.anchor->result(0)} : group.outputs;
-  Op* choice = host_.choice(parts.when, outputs);
+  Op* choice = host_.choice(when, outputs);
   for (unsigned region = 0; region < 2; ++region) {
     host_.enter(choice, nullptr, region);
-    Status lowered = region == host::at::If::then ? lower_parts(group, parts) : lower_whole(group);
+    Status lowered = region == host::at::If::then ? taken() : otherwise();
     if (!lowered) return failure;
     std::vector<Value*> made;
     for (Value* output : outputs) made.push_back(host_.under(host_.buffer(output), output->type()->dims));
@@ -236,6 +233,15 @@ Status GraphLowering::lower_anchor(const FusionGroup& group) {
   }
   for (size_t i = 0; i < outputs.size(); ++i) host_.define(outputs[i], choice->result(unsigned(i)));
   return success;
+}
+
+Status GraphLowering::lower_anchor(const FusionGroup& group) {
+  Result<std::optional<Parts>> planned = plan_parts(group);
+  if (!planned) return failure;
+  if (!*planned) return lower_by_one(group);
+  const Parts& parts = **planned;
+  return lower_either(
+      group, parts.when, [&] { return lower_parts(group, parts); }, [&] { return lower_by_one(group); });
 }
 
 }  // namespace tessera

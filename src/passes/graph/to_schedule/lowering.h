@@ -2,6 +2,7 @@
 // State shared by the parts of graph_to_schedule: one function of a graph on its way to kernels and
 // a host program. Each block of it is lowered by itself.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct GeneratedKernel {
 
 struct PartsForm;
 struct Reading;
+struct AlignedOperand;
 
 /// What the lowering of all blocks of a function adds to.
 struct LoweredFunction {
@@ -84,7 +86,13 @@ class GraphLowering {
   Value* updated_buffer(const FusionGroup& group);
 
   // anchor_kernel.cc
-  Status lower_whole(const FusionGroup& group);
+  /// Where an operand of an anchor lies that is not read where the graph has it, and what is read there.
+  struct PlacedOperand {
+    Value* buffer = nullptr;
+    Access access;
+  };
+  using PlacedOperands = std::map<unsigned, PlacedOperand>;
+  Status lower_whole(const FusionGroup& group, const PlacedOperands& placed);
   schedule::KernelRequest request_of(Op* anchor, const AnchorForm& form, int64_t halvings) const;
   /// `block`, if there is one, takes the place of the schedule's.
   Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice,
@@ -92,12 +100,15 @@ class GraphLowering {
   Result<std::vector<schedule::KernelInstance>> short_row_instances(const FusionGroup& group, const AnchorForm& form,
                                                                     size_t choice, schedule::KernelInstance& general);
   Result<int64_t> fitting_halvings(const FusionGroup& group, const AnchorForm& form);
-  Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form);
+  Op* finish_anchor(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form,
+                    const PlacedOperands& placed);
   Op* finish_kernel(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form, bool may_take);
   void use_caller_symbols(AnchorKernel& anchor);
   Value* kept_region(Op* anchor, const schedule::KernelRegion& region);
   Status add_parts(Op* anchor, const AnchorForm& form, const schedule::KernelRegion& region, Op* launch);
-  void bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form);
+  void bind_operands(AnchorKernel& anchor, Op* op, const AnchorForm& form, const PlacedOperands& placed);
+  void bind_operand(AnchorKernel& anchor, unsigned position, Value* buffer, const Access& access,
+                    const std::vector<Dim>& dims);
   void fold_members(AnchorKernel& anchor, const FusionGroup& group, const AnchorForm& form,
                     Op* store);
   Status check_instance(Op* anchor, const AnchorForm& form,
@@ -111,6 +122,15 @@ class GraphLowering {
   Result<Reading> finest_reading(const FusionGroup& group, const PartsForm& form);
   Status lower_parts(const FusionGroup& group, const Parts& parts);
   Result<Op*> launch_parts(const FusionGroup& group, const Parts& parts);
+  Status lower_either(const FusionGroup& group, const std::vector<DimFact>& when,
+                      const std::function<Status()>& taken, const std::function<Status()>& otherwise);
+
+  // anchor_alignment.cc
+  struct Alignment;
+  Status lower_by_one(const FusionGroup& group);
+  std::optional<Alignment> plan_alignment(const FusionGroup& group);
+  Status lower_aligned(const FusionGroup& group, const Alignment& alignment);
+  Result<PlacedOperand> copy_aligned(const FusionGroup& group, const AnchorForm& form, const AlignedOperand& operand);
 
   // What both use (lowering.cc).
   /// Adds an operand for each symbol that a kernel in the caller's symbols mentions and no

@@ -84,6 +84,10 @@ class Persistence {
 
   Value* arithmetic(Kind kind, Value* a, Value* b) { return tile::elementwise(builder_, kind, {a, b}); }
 
+  /// A GPU divides numbers of 32 bits in a tenth of the time. A grid has fewer than 2^32 programs: each of a persistent
+  /// kernel stores a tile.
+  Value* short_number(Value* index) { return tile::cast(builder_, index, DType::U32); }
+
   /// Replaces program ids by indices computed from the loop's index.
   void number_programs(Block* body) {
     std::vector<Op*> ids = all(OpKind::ProgramId);
@@ -91,11 +95,11 @@ class Persistence {
     builder_.set_before(body->front());
     std::vector<Dim> grid = kernel_->attr(attr::Kernel::grid);
     std::vector<Value*> indices(grid.size());
-    Value* rest = body->arg(0);
+    Value* rest = short_number(body->arg(0));
     if (schedule_.group > 1 && grid.size() == 2) {
-      Value* rows = tile::dim(builder_, grid[0]);
-      Value* columns = tile::dim(builder_, grid[1]);
-      Value* group = tile::index(builder_, schedule_.group);
+      Value* rows = short_number(tile::dim(builder_, grid[0]));
+      Value* columns = short_number(tile::dim(builder_, grid[1]));
+      Value* group = tile::min(builder_, rows, short_number(tile::index(builder_, schedule_.group)));
       Value* band_size = tile::mul(builder_, columns, group);
       Value* start = tile::mul(builder_, arithmetic(Kind::FloorDiv, rest, band_size), group);
       Value* height = tile::min(builder_, tile::sub(builder_, rows, start), group);
@@ -104,12 +108,13 @@ class Persistence {
       indices[1] = arithmetic(Kind::FloorDiv, within, height);
     } else {
       for (size_t i = grid.size(); i-- > 1;) {
-        Value* extent = tile::dim(builder_, grid[i]);
+        Value* extent = short_number(tile::dim(builder_, grid[i]));
         indices[i] = arithmetic(Kind::Mod, rest, extent);
         rest = arithmetic(Kind::FloorDiv, rest, extent);
       }
       if (!grid.empty()) indices[0] = rest;
     }
+    for (Value*& index : indices) index = tile::cast(builder_, index, DType::I64);
     for (Op* id : ids) {
       id->result()->replace_all_uses(indices[size_t(id->attr(attr::ProgramId::axis))]);
       id->erase();
