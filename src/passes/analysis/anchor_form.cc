@@ -174,6 +174,8 @@ AnchorForm call_form(Op* op) {
 
 }  // namespace
 
+bool is_plain_matmul(const AnchorForm& form) { return form.kernel == "matmul" || form.kernel == "matmul_batched"; }
+
 AnchorForm anchor_form(Op* op) {
   AnchorForm form;
   switch (graph::kind_of(op)) {

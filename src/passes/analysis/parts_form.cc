@@ -74,8 +74,7 @@ bool has_parts(Op* op, const AnchorForm& form) {
 
 std::optional<PartsForm> parts_form(Op* anchor, const AnchorForm& form, bool packed) {
   if (anchor->is(graph::info(OpKind::Gemm))) {
-    bool has_kernels = form.kernel == "matmul" || form.kernel == "matmul_batched";
-    return has_kernels && !packed ? std::optional(gemm_parts(anchor, form)) : std::nullopt;
+    return is_plain_matmul(form) && !packed ? std::optional(gemm_parts(anchor, form)) : std::nullopt;
   }
   if (!anchor->is(graph::info(OpKind::FlashAttention)) || !has_parts(anchor, form)) return std::nullopt;
   std::optional<int64_t> shared = graph::heads_per_group(form.operands[0][1], form.operands[1][1]);

@@ -79,7 +79,7 @@ std::optional<GraphLowering::Alignment> GraphLowering::plan_alignment(const Fusi
   Op* anchor = group.anchor;
   const AnchorForm& form = reads_.form(anchor);
   bool has_copies = context_.machine && context_.machine->gpu.has_tma && context_.kernels;
-  if (!has_copies || !anchor->is(graph::info(graph::OpKind::Gemm)) || form.results.empty()) return std::nullopt;
+  if (!has_copies || !is_plain_matmul(form)) return std::nullopt;
   DType dtype = anchor->operand(0)->type()->dtype;
   if (!find_mma(MmaUnit::Wgmma, dtype)) return std::nullopt;
   int64_t multiple = row_alignment / byte_size(dtype);
