@@ -114,7 +114,7 @@ def attention():
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     y = weights / weights.sum(-1, keepdims=True) @ v
     close(got, y / (1 + np.exp(-y)), 2e-2)
-    has(dump("attention.tsr", "sched"), r"sched\.kernel @attention\.0.*epilogue = \[.*\"silu\"")
+    has(dump("attention.tsr", "sched"), r"sched\.kernel @attention\.\d+.*epilogue = \[.*\"silu\"")
 
 
 ONE_KERNEL = r"sched\.kernel @linear.*epilogue = \[\"add\", \"gelu\", \"mul\", \"cast\"\]"

@@ -94,11 +94,12 @@ class GraphView {
     return { width, height: this.below(node) ? NODE.tall : NODE.height };
   }
 
-  /** The second line of a node: its kernels, or what is in it. */
+  /** The second line of a node: its first kernel and how many others sizes may choose, or what is in it. */
   below(node) {
     if (node.kind === 'group') return `${count(node.ops, 'op')}, ${count(this.titlesOf(node).length, 'kernel')}`;
-    if (node.kind === 'op') return this.titlesOf(node)[0] ?? '';
-    return '';
+    if (node.kind !== 'op' || !node.kernels.size) return '';
+    const [first, ...others] = this.titlesOf(node);
+    return others.length ? `${first} +${others.length}` : first;
   }
 
   /** Variants of a kernel are one: their names differ behind a point. */
