@@ -128,12 +128,12 @@ class Inspection {
     return { kind: code.kind, units };
   }
 
-  /** What a kernel is called in the source: its function, or the text that it computes. */
+  /** What a kernel of the target that is shown is called in the source: its function, or the text that it computes. */
   sourceNameOf(kernel) {
     this.sourceNames ??= new Map(
-      this.report.targets.flatMap((target) => target.kernels.map(({ name, title }) => [name, title])),
+      this.report.targets.map(({ target, kernels }) => [target, new Map(kernels.map(({ name, title }) => [name, title]))]),
     );
-    return this.sourceNames.get(kernel) || '';
+    return this.sourceNames.get(this.target)?.get(kernel) || '';
   }
 
   /** Both names of a kernel. */

@@ -70,6 +70,7 @@ class Page {
     this.program = this.inspection.programs.find(
       (program) => program.name === byId('program').value && program.target === byId('target').value,
     );
+    this.inspection.target = this.program.target;
     this.isStale = new Set(VIEWS);
     if (!this.view) return;
     this.fillView();
