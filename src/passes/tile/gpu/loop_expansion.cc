@@ -338,9 +338,31 @@ class LoopExpansion {
     }
   }
 
+  /// What the loop carries of a sum to which MMAs add one after another; null where they begin it.
+  Value* carried_sum(Value* sum) const {
+    while (Op* def = sum->def()) {
+      if (def->is(tile::info(OpKind::MmaWait))) {
+        sum = def->operand(sum->index());
+      } else if (is_mma(def)) {
+        sum = def->in(in::Mma::c);
+      } else {
+        return nullptr;
+      }
+    }
+    return sum->block() == body_ ? sum : nullptr;
+  }
+
+  /// Whether the loop carries the sum where the MMA found it. One that changes places would be copied while the MMA
+  /// writes it.
+  bool keeps_its_place(Op* mma) const {
+    Value* sum = carried_sum(mma->in(in::Mma::c));
+    return sum && carried_sum(handed_on(sum->index() - 1)) == sum;
+  }
+
   /// Whether an MMA may be in flight at the end of a step.
   bool may_stay(const Flight& flight) const {
     if (plan_.stages > 1 || flight.iteration < 0 || reads_registers(op(flight.number))) return false;
+    if (!keeps_its_place(op(flight.number))) return false;
     return std::ranges::all_of(channels_, [&](const LoopChannel& each) {
       return each.slots > 1 || !each.readers.contains(flight.number);
     });
