@@ -658,6 +658,19 @@ def scans():
     case("x: Tensor[B, 9, f32]", "cumprod(x)", [normal(4, 9)], lambda x: np.cumprod(x, 1), units=2)
     case("x: Tensor[B, N, i32]", "cumsum(x)", [RNG.integers(-9, 9, (3, 1000)).astype(np.int32)],
          lambda x: np.cumsum(x, 1), 0)
+    # Rows that are cut into parts: of one more and one less than so many, and with what stays once it is there.
+    everything = "cumsum(x), cumsum(x, reverse=True, exclusive=True), cumprod(x), cummax(x), cummin(x, reverse=True)"
+    signs = np.where(RNG.random((1, 20481)) < 0.5, 1, -1).astype(np.float32)
+    zeros, lost, endless = signs.copy(), signs.copy(), signs.copy()
+    zeros[0, 9000], lost[0, 9000], endless[0, [5000, 15000]] = 0, np.nan, (np.inf, np.nan)
+    for x in (signs[:, :16384], signs[:, :16385], signs[:, :20479], np.repeat(signs, 65, 0)[:, :16391], zeros, lost,
+              endless):
+        case("x: Tensor[B, N, f32]", everything, [x],
+             lambda x: (np.cumsum(x, 1), np.cumsum(np.pad(x[:, :0:-1], ((0, 0), (1, 0))), 1)[:, ::-1], np.cumprod(x, 1),
+                        np.maximum.accumulate(x, 1), np.minimum.accumulate(x[:, ::-1], 1)[:, ::-1]), 0)
+    case("x: Tensor[N, B, i32]", "cumsum(x, axis=0), cummax(x, axis=0)",
+         [RNG.integers(-99, 99, (16390, 2)).astype(np.int32)],
+         lambda x: (np.cumsum(x, 0), np.maximum.accumulate(x, 0)), 0)
 
 
 def quantised():

@@ -72,6 +72,13 @@ std::vector<GpuCase> scans() {
                 {{{"N", 35}}, {{"N", 1}}}, 1e-5),
       scan_case("of columns that registers do not hold", "f32", "BN=64, warps=4", "200, N", "axis=0",
                 {{{"N", 70}}, {{"N", 1}}}, 1e-5),
+      kernel_case("scan of few long rows", R"(
+import tessera.nn as nn
+
+@jit
+def f(x: Tensor[M, N, f32]):
+    return nn.cumsum(x, reverse=True), nn.cummax(x)
+)", {{{"M", 2}, {"N", 16391}}, {{"M", 1}, {"N", 3}}}, 1e-5),
       kernel_case("scan and its total", R"(
 @kernel.schedule(Schedule(BM=2, warps=4))
 def shares(x: Tensor[M, N, f32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
