@@ -29,6 +29,8 @@ Result<schedule::KernelInstance> SourceLibrary::instantiate(
   return state_->kernels.instantiate(module, request);
 }
 
+bool SourceLibrary::has_parts(std::string_view kernel) { return state_->kernels.has_parts(kernel); }
+
 Result<schedule::KernelInstance> SourceLibrary::instantiate_exported(Module& module,
                                                                      std::string_view name,
                                                                      std::string_view machine) {

@@ -59,6 +59,7 @@ class SourceLibrary : public schedule::KernelLibrary {
 
   Result<schedule::KernelInstance> instantiate(Module& module,
                                                const schedule::KernelRequest& request) override;
+  bool has_parts(std::string_view kernel) override;
   /// Builds a kernel of the user's file that can be compiled on its own (no dtype is open and every
   /// other argument has a default) into `module`, under its own name.
   Result<schedule::KernelInstance> instantiate_exported(Module& module, std::string_view name,

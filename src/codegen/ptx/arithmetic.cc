@@ -1,5 +1,8 @@
 // Elementwise ops, lane by lane. Integers narrower than 32 bits are computed in 32 bits, extended by their sign, and
-// cut when they are packed: that is exact for every op here. Nothing is flushed to zero, nothing is contracted.
+// cut when they are packed: that is exact for every op here. Bits of narrow lanes are combined word by word, and sums of
+// 16-bit floats two by two. Nothing is flushed to zero, nothing is contracted.
+
+#include <algorithm>
 
 #include "codegen/ptx/emitter.h"
 #include "support/check.h"
@@ -29,6 +32,7 @@ void Emitter::emit_elementwise(Op* op) {
   ElementwiseClass cls = elementwise_info(op->info().elementwise).cls;
   if (cls == ElementwiseClass::Convert) return emit_cast(op);
   if (cls == ElementwiseClass::Choose) return emit_select(op);
+  if (emit_by_words(op)) return;
   Type data = op->operand(0)->type();
   DType dtype = data->dtype;
   std::vector<Operand> results;
@@ -50,6 +54,47 @@ void Emitter::emit_elementwise(Op* op) {
     }
   }
   define(op, pack(op->result()->type(), results));
+}
+
+/// All lanes of a word at once; false where that needs an instruction for each.
+bool Emitter::emit_by_words(Op* op) {
+  DType dtype = op->operand(0)->type()->dtype;
+  if (lanes_per_word(dtype) == 1 || op->operand_count() != 2) return false;
+  Kind kind = op->info().elementwise;
+  const Lanes &a = in(op, 0), &b = in(op, 1);
+  auto is_known = [](const Operand& each) { return each.is_word() || each.is_constant(); };
+  bool is_whole = a.words.size() == b.words.size() && std::ranges::all_of(a.words, is_known) &&
+                  std::ranges::all_of(b.words, is_known);
+  bool adds = (dtype == DType::BF16 || dtype == DType::F16) && kind == Kind::Add;
+  bool combines = is_integer(dtype) && (kind == Kind::And || kind == Kind::Or || kind == Kind::Xor);
+  bool is_one = std::ranges::all_of(b.words, [&](Operand each) { return each.is_constant() && each == b.words[0]; });
+  bool shifts = kind == Kind::Shr && is_integer(dtype) && !is_signed(dtype) && is_one;
+  if (!is_whole || !(adds || combines || shifts)) return false;
+  std::vector<Operand> words;
+  for (size_t i = 0; i < a.words.size(); ++i) words.push_back(word_of_lanes(op, dtype, a.words[i], b.words[i]));
+  define(op, std::move(words));
+  return true;
+}
+
+Operand Emitter::word_of_lanes(Op* op, DType dtype, Operand a, Operand b) {
+  Kind kind = op->info().elementwise;
+  if (is_float(dtype)) {
+    bool brain = dtype == DType::BF16;
+    Operand one = in_register(Operand::constant(brain ? 0x3f803f80 : 0x3c003c00), WordClass::Single);
+    return make(WordClass::Single, "fma.rn.{1} {0}, {2}, {3}, {4}", brain ? "bf16x2" : "f16x2",
+                text(in_register(a, WordClass::Single)), text(one), text(in_register(b, WordClass::Single)));
+  }
+  a = in_register(a, WordClass::Single);
+  if (kind != Kind::Shr) {
+    std::string_view name = kind == Kind::And ? "and" : kind == Kind::Or ? "or" : "xor";
+    return make(WordClass::Single, "{1}.b32 {0}, {2}, {3}", name, text(a), text(b));
+  }
+  // What comes from the lane above is cut.
+  unsigned bits = 32 / lanes_per_word(dtype);
+  uint64_t lane = (uint64_t(1) << bits) - 1, by = b.bits & lane, kept = by < bits ? lane >> by : 0;
+  for (unsigned i = bits; i < 32; i *= 2) kept |= kept << i;
+  Operand moved = make(WordClass::Single, "shr.u32 {}, {}, {}", text(a), by);
+  return make(WordClass::Single, "and.b32 {}, {}, {}", text(moved), text(Operand::constant(kept)));
 }
 
 Operand Emitter::float_lane(Op* op, DType dtype, std::span<const Operand> a) {

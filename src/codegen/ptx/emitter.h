@@ -95,6 +95,8 @@ class Emitter {
 
   // arithmetic.cc
   void emit_elementwise(Op* op);
+  bool emit_by_words(Op* op);
+  Operand word_of_lanes(Op* op, DType dtype, Operand a, Operand b);
   Operand float_lane(Op* op, DType dtype, std::span<const Operand> a);
   Operand integer_lane(Op* op, DType dtype, std::span<const Operand> a);
   Operand bool_lane(Op* op, std::span<const Operand> a);

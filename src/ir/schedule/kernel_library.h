@@ -94,6 +94,9 @@ class KernelLibrary {
   /// Builds the kernel into `module` (level schedule). Errors in the kernel's source are
   /// reported, and so is a kernel that does not exist.
   virtual Result<KernelInstance> instantiate(Module& module, const KernelRequest& request) = 0;
+  /// Whether it is a kernel of the standard library that sums along an axis k and has one of its name and `_parts`
+  /// beside it, which makes parts of these sums as matmul_parts does.
+  virtual bool has_parts(std::string_view /*kernel*/) { return false; }
 };
 
 }  // namespace tessera::schedule

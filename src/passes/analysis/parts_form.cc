@@ -12,8 +12,9 @@ using graph::OpKind;
 /// No source can name it.
 constexpr std::string_view count_name = "parts.";
 
-PartsForm gemm_parts(Op* gemm, const AnchorForm& form) {
-  Context& context = gemm->module()->context();
+/// Of a matmul, and of a call of a kernel that sums as one does: its first operand ends in the axis that is summed.
+PartsForm gemm_parts(Op* op, const AnchorForm& form) {
+  Context& context = op->module()->context();
   DimTable& table = context.dims();
   PartsForm made;
   made.count = table.symbol(std::string(count_name));
@@ -29,7 +30,7 @@ PartsForm gemm_parts(Op* gemm, const AnchorForm& form) {
   several.insert(several.begin(), made.count);
   made.parts.results = {part};
   made.parts.arguments["Q"] = context.dim(leading);
-  made.joined.kernel = form.kernel + "_joined";
+  made.joined.kernel = is_batched ? "matmul_batched_joined" : "matmul_joined";
   made.joined.operands = {several};
   made.joined.results = form.results;
   made.joined.result_axes = form.result_axes;
@@ -75,6 +76,9 @@ bool has_parts(Op* op, const AnchorForm& form) {
 std::optional<PartsForm> parts_form(Op* anchor, const AnchorForm& form, bool packed) {
   if (anchor->is(graph::info(OpKind::Gemm))) {
     return is_plain_matmul(form) && !packed ? std::optional(gemm_parts(anchor, form)) : std::nullopt;
+  }
+  if (anchor->is(graph::info(OpKind::KernelCall))) {
+    return packed ? std::nullopt : std::optional(gemm_parts(anchor, form));
   }
   if (!anchor->is(graph::info(OpKind::FlashAttention)) || !has_parts(anchor, form)) return std::nullopt;
   std::optional<int64_t> shared = graph::heads_per_group(form.operands[0][1], form.operands[1][1]);

@@ -6,6 +6,8 @@
 //            adding and subtracting a power of two, which cuts the sum at the wanted place.
 //   f64      to a narrow float goes through f32 rounded to odd (Boldo and Melquiond, "When double rounding is
 //            odd", 2004): the last bit tells of what was cut, so that the second rounding is as good as the only one.
+//   integers of 8 bits, and sums of one with a constant, to a float of 16 bits on a GPU: the byte becomes the fraction of
+//            a power of two, which one sum then takes away again. Its unit for conversions takes few lanes a clock.
 //   integers of more than 24 bits to a narrow float go through f64; of 64 bits, with the bits below the 53rd
 //            gathered in one.
 //   bool     any number but zero is true.
@@ -13,8 +15,11 @@
 // What is left: integer to integer, bool to numbers, integers to f32 and f64, f32 and f64 to integers (saturating)
 // and to each other, f16 to f32 and back, and bf16 likewise where the machine has it.
 
+#include <cstdlib>
+
 #include "ir/target/ops.h"
 #include "passes/pass.h"
+#include "passes/target/integer_ops.h"
 #include "passes/target/math/math.h"
 #include "support/check.h"
 
@@ -31,7 +36,9 @@ bool is_f8(DType dtype) { return dtype == DType::F8E4M3 || dtype == DType::F8E5M
 class CastExpansion {
  public:
   CastExpansion(TargetBuilder& builder, const Machine* machine)
-      : b_(builder), has_bf16_(machine && machine->has_bf16_conversion) {}
+      : b_(builder),
+        has_bf16_(machine && machine->has_bf16_conversion),
+        adds_halves_(machine && machine->is_gpu()) {}
 
   /// The cast in other ops; null where the machine has it.
   Value* expand(Value* a, DType to) {
@@ -44,6 +51,7 @@ class CastExpansion {
       return b_.cast(b_.cast(a, DType::F32), to);
     }
     if (!is_narrow_float(to)) return nullptr;
+    if (Value* made = from_bytes(a, to)) return made;
     if (from == DType::F32) return is_native(to) ? nullptr : narrow(a, to);
     return b_.cast(to_odd_f32(a), to);
   }
@@ -55,6 +63,87 @@ class CastExpansion {
   Value* to_bool(Value* a) {
     if (is_narrow_float(a->type()->dtype)) a = b_.cast(a, DType::F32);
     return b_.op(Kind::Ne, a, b_.zero(a->type()));
+  }
+
+  /// The bits that a number without sign may have.
+  static uint64_t possible_bits(Value* a, int depth = 0) {
+    constexpr int deepest = 8;
+    uint64_t all = (uint64_t(1) << dtype_info(a->type()->dtype).bits) - 1;
+    if (std::optional<int64_t> known = constant_lanes(a)) return uint64_t(*known) & all;
+    Op* def = a->def();
+    if (!def || depth == deepest) return all;
+    auto bits = [&](unsigned i) { return possible_bits(def->operand(i), depth + 1); };
+    switch (def->info().elementwise) {
+      case Kind::And: return bits(0) & bits(1);
+      case Kind::Or:
+      case Kind::Xor: return bits(0) | bits(1);
+      case Kind::Shr: {
+        std::optional<int64_t> by = constant_lanes(def->operand(1));
+        return by && *by >= 0 && *by < 64 ? bits(0) >> *by : all;
+      }
+      default: return all;
+    }
+  }
+
+  /// An integer of 8 bits plus a constant.
+  struct ByteSum {
+    Value* byte;
+    int64_t plus = 0;
+  };
+
+  static std::optional<ByteSum> byte_sum(Value* a) {
+    auto is_byte = [](Value* value) {
+      return value->type()->dtype == DType::U8 || value->type()->dtype == DType::I8;
+    };
+    Op* def = a->def();
+    bool adds = def && (def->info().elementwise == Kind::Add || def->info().elementwise == Kind::Sub);
+    std::optional<int64_t> by = adds ? constant_lanes(def->operand(1)) : std::nullopt;
+    Op* widens = by && std::abs(*by) <= 128 ? def->operand(0)->def() : nullptr;
+    if (widens && widens->info().elementwise == Kind::Cast && is_byte(widens->operand(0))) {
+      ByteSum sum{widens->operand(0), def->info().elementwise == Kind::Add ? *by : -*by};
+      if (!wraps(sum, a->type()->dtype)) return sum;
+    }
+    return is_byte(a) ? std::optional(ByteSum{a}) : std::nullopt;
+  }
+
+  /// Whether the sum is another one in a dtype that may be too narrow for it.
+  static bool wraps(const ByteSum& sum, DType dtype) {
+    if (dtype_info(dtype).cls != DTypeClass::Signed) return true;
+    if (byte_size(dtype) > 1) return false;
+    bool is_signed = sum.byte->type()->dtype == DType::I8;
+    int64_t most = is_signed ? 127 : int64_t(possible_bits(sum.byte));
+    return is_signed || most > 127 || most + sum.plus > 127 || sum.plus < -128;
+  }
+
+  /// Each byte with another one behind it, as one number of 16 bits.
+  Value* with_upper(Value* bytes, int64_t upper, DType to) {
+    bytes = b_.bitcast(bytes, DType::U8);
+    int64_t count = bytes->type()->lanes;
+    std::vector<int64_t> lanes;
+    for (int64_t i = 0; i < count; ++i) lanes.insert(lanes.end(), {i, count});
+    return b_.bitcast(b_.shuffle(bytes, integer(bytes, upper), lanes), to);
+  }
+
+  /// Null where the numbers are others.
+  Value* from_bytes(Value* a, DType to) {
+    bool is_half = to == DType::BF16 || to == DType::F16;
+    if (!adds_halves_ || !is_half || !is_integer(a->type()->dtype) || !a->type()->is(TypeKind::Reg)) return nullptr;
+    std::optional<ByteSum> sum = byte_sum(a);
+    if (!sum) return nullptr;
+    bool is_signed = sum->byte->type()->dtype == DType::I8;
+    auto less = [&](Value* value, int64_t by) { return b_.add(value, b_.number(value->type(), double(-by))); };
+    if (to == DType::F16) {  // 0x6400 is 1024
+      Value* byte = b_.bitcast(sum->byte, DType::U8);
+      if (is_signed) byte = b_.bit_xor(byte, integer(byte, 0x80));
+      return less(with_upper(byte, 0x64, to), 1024 + (is_signed ? 128 : 0) - sum->plus);
+    }
+    if (!is_signed && possible_bits(sum->byte) < 0x80) return less(with_upper(sum->byte, 0x43, to), 128 - sum->plus);
+    if (!is_signed || sum->plus != 0) return nullptr;
+    // 0x4300 and the lower bits are 128 + n, or 256 + n where n is negative; 0xc300 and the sign bit are -128 or -256.
+    Value* bits = with_upper(sum->byte, 0, DType::U16);
+    Value* raised = b_.bit_or(b_.bit_and(bits, integer(bits, 0x7f)), integer(bits, 0x4300));
+    Value* back = b_.bit_or(b_.bit_and(bits, integer(bits, 0x80)), integer(bits, 0xc300));
+    return b_.add(b_.bitcast(raised, to), b_.bitcast(back, to));
   }
 
   Value* integer(Value* like, int64_t value) { return b_.integer(like->type(), value); }
@@ -159,7 +248,19 @@ class CastExpansion {
 
   TargetBuilder& b_;
   bool has_bf16_;
+  bool adds_halves_;  ///< the machine adds bf16 and f16, two in an instruction
 };
+
+/// What nothing reads any more.
+void erase_unused(Op* func) {
+  std::vector<Op*> ops;
+  walk(func, [&](Op* op) {
+    if (op->info().elementwise != Kind::None) ops.push_back(op);
+  });
+  for (auto it = ops.rbegin(); it != ops.rend(); ++it) {
+    if ((*it)->result()->unused()) (*it)->erase();
+  }
+}
 
 }  // namespace
 
@@ -187,6 +288,7 @@ Status legalize_casts(Module& module, PassContext& context) {
         op = before ? before->next() : block->front();
       }
     }
+    if (context.machine && context.machine->is_gpu()) erase_unused(func);
   }
   return success;
 }

@@ -171,6 +171,7 @@ std::vector<GpuCase> parts() {
   const SmallSchedule small{.block = {{"m", 16}, {"n", 32}, {"k", 32}}, .warps = 2};
   const SmallSchedule by_roles{
       .block = {{"m", 64}, {"n", 32}, {"k", 32}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
+  const SmallSchedule ahead{.block = {{"m", 16}, {"n", 32}, {"k", 32}}, .warps = 2, .stages = 3};
   const SmallSchedule few{.block = {{"m", 16}, {"n", 32}}, .warps = 2};
   const SmallSchedule few_by_roles{
       .block = {{"m", 64}, {"n", 32}}, .warps = 4, .stages = 2, .roles = {{"load", 1}, {"mma", 1}}};
@@ -182,6 +183,9 @@ std::vector<GpuCase> parts() {
     return "%0: tensor<B x 4 x S x 48, f32> = gir.flash_attention %q, %k, %v, " + optional + ", []" + attributes +
            "\ngir.return [%0]\n";
   };
+  const std::string widened =
+      "%0: tensor<K x N, bf16> = gir.cast %b\n%1: tensor<M x N, f32> = gir.gemm %a, %0 {accum = f32}\n"
+      "gir.return [%1]\n";
   // A number is added to the scores of the first 256 keys, which are all of a part, or of all parts.
   auto hidden = [&](const std::string& number) {
     return "%t: tensor<T, i64> = gir.iota {axis = 0}\n%e: tensor<i64> = gir.dim {value = <256>}\n"
@@ -202,6 +206,8 @@ std::vector<GpuCase> parts() {
        {{{"B", 3}, {"M", 2}, {"N", 16}, {"K", 1600}}, {{"B", 1}, {"M", 1}, {"N", 1}, {"K", 1}}}, 2e-3},
       {"parts of integers", "%a: tensor<M x K, i8>, %b: tensor<K x N, i8>", matmul("", "i32", "M x N", "i32"), 1, small,
        {{{"M", 5}, {"N", 33}, {"K", 5000}}}, 0},
+      {"parts of weights of i8", "%a: tensor<M x K, bf16>, %b: tensor<K x N, i8>", widened, 1, ahead,
+       {{{"M", 1}, {"N", 48}, {"K", 1100}}, {{"M", 17}, {"N", 33}, {"K", 530}}, {{"M", 3}, {"N", 16}, {"K", 0}}}, 1e-4},
       {"parts of keys", operands, attention("[], []", ""), 1, few, keys, 8e-3},
       {"parts of keys by roles", operands, attention("[], []", " {causal = true}"), 1, few_by_roles, keys, 8e-3},
       {"parts of keys in a window", operands, attention("[], []", " {causal = true, window = 70}"), 1, few, keys, 8e-3},

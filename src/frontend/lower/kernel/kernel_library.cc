@@ -116,6 +116,11 @@ Result<schedule::KernelInstance> SourceKernels::instantiate(
   return KernelBuilder(session_, module, *function, request, table_for(*function, request.machine), functions_).build();
 }
 
+bool SourceKernels::has_parts(std::string_view kernel) {
+  const Function* function = find(kernel);
+  return function && session_.is_builtin(function->loc) && find_library(fmt::format("{}_parts", kernel));
+}
+
 /// Nothing when an operand's dtype is open, an argument has no default or a size is given by the scopes around it.
 std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function& function) {
   Evaluator evaluator(session_);

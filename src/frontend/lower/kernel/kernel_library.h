@@ -50,6 +50,7 @@ class SourceKernels : public schedule::KernelLibrary {
 
   Result<schedule::KernelInstance> instantiate(Module& module,
                                                const schedule::KernelRequest& request) override;
+  bool has_parts(std::string_view kernel) override;
   /// Runs a kernel that nothing calls for its errors.
   void explore(const Function& function, std::string_view machine);
 

@@ -29,6 +29,9 @@ constexpr int64_t least_length = 256;
 /// Bytes that a program could read in the time of another launch, whose kernel waits for all parts and for its own
 /// loads: about 8000 clocks, 64 in each.
 constexpr int64_t launch_bytes = 512 * 1024;
+/// Programs that a multiprocessor has at a time where threads compute operands of dots: one computes while another
+/// multiplies.
+constexpr int64_t alternating_programs = 2;
 
 int64_t tile_bytes(Type type) {
   int64_t bytes = byte_size(type->dtype);
@@ -44,6 +47,19 @@ int64_t bytes_of_iteration(Op* kernel) {
     if (is_inside && op->is(schedule::info(schedule::OpKind::Load))) bytes += tile_bytes(op->result()->type());
   });
   return bytes;
+}
+
+/// Whether the kernel's loop computes an operand of a dot of what it loads.
+bool computes_operands(Op* kernel) {
+  bool found = false;
+  walk(kernel, [&](Op* op) {
+    if (!op->is(schedule::info(schedule::OpKind::Dot))) return;
+    for (unsigned slot : {unsigned(schedule::in::Dot::a), unsigned(schedule::in::Dot::b)}) {
+      Op* def = op->in(slot)->def();
+      found |= def && def->info().elementwise != ElementwiseKind::None;
+    }
+  });
+  return found;
 }
 
 }  // namespace
@@ -117,6 +133,8 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   std::optional<Parts> none;
   if (!context_.machine || !context_.machine->is_gpu() || !context_.kernels) return none;
   Op* anchor = group.anchor;
+  bool is_call = anchor->is(graph::info(graph::OpKind::KernelCall));
+  if (is_call && !context_.kernels->has_parts(reads_.form(anchor).kernel)) return none;
   std::optional<PartsForm> form = parts_form(anchor, reads_.form(anchor), true);
   if (form && !reads_fit(anchor, form->parts)) form = std::nullopt;
   if (!form) form = parts_form(anchor, reads_.form(anchor), false);
@@ -127,10 +145,13 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   Parts parts{*form};
   Dim one = table_.constant(1);
   Reading reading = reading_of(table_, *instance, form->axis, {{std::string(form->count->symbol()), one}});
+  bool computes = computes_operands(instance->kernel);
+  for (unsigned i = 0; i < anchor->operand_count(); ++i) computes |= !reads_.read(anchor, i).casts.empty();
   instance->kernel->erase();
   Result<Reading> own = finest_reading(group, *form);
   if (!own) return failure;
-  Dim slots = table_.constant(context_.machine->gpu.peaks.multiprocessors);
+  int64_t programs = computes ? alternating_programs : 1;
+  Dim slots = table_.constant(programs * context_.machine->gpu.peaks.multiprocessors);
   Dim length = form->length, least = table_.constant(least_length);
   Dim free = table_.floordiv(slots, table_.max(reading.tiles, one));
   parts.count = table_.max(table_.min(table_.floordiv(length, least), free), one);

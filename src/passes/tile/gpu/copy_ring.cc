@@ -22,10 +22,10 @@ class CopyRing {
 
   /// True if the loop has the form that plan_pipeline gives it.
   bool find() {
-    bool counts = tile::known_index(loop_->in(in::For::lo)) == 0 && tile::known_index(loop_->in(in::For::step)) == 1;
-    if (!counts) return false;
+    if (tile::known_index(loop_->in(in::For::step)) != 1) return false;
     std::vector<Op*> barriers;
     int commits = 0, waits = 0, mmas = 0;
+    bool is_stored = false;
     for (Op* op : *body_) {
       switch (tile::kind_of(op)) {
         case OpKind::CopyAsync:
@@ -37,7 +37,9 @@ class CopyRing {
         case OpKind::Barrier: barriers.push_back(op); break;
         case OpKind::Mma: ++mmas; break;
         case OpKind::Store:
-          if (op->in(in::Store::memory)->type()->space == MemorySpace::Shared) return false;
+          if (op->in(in::Store::memory)->type()->space != MemorySpace::Shared) break;
+          if (barriers.size() != 1) return false;
+          is_stored = true;
           break;
         case OpKind::Slot:
         case OpKind::Slice:
@@ -48,9 +50,10 @@ class CopyRing {
           if (op->region_count() > 0 || op->info().has(Threaded)) return false;
       }
     }
-    if (copies_.empty() || commits != 1 || waits != 1 || mmas < 1 || barriers.size() != 2) return false;
+    size_t wanted = is_stored ? 3 : 2;
+    if (copies_.empty() || commits != 1 || waits != 1 || mmas < 1 || barriers.size() != wanted) return false;
     filled_ = barriers[0];
-    used_ = barriers[1];
+    used_ = barriers.back();
     return wait_->attr(attr::CopyWait::pending) == 0 &&
            std::ranges::all_of(copies_, [&](Op* copy) { return can_lead(copy); });
   }
@@ -61,7 +64,8 @@ class CopyRing {
     wait_->set(attr::CopyWait::pending, stages_ - 2);
     builder_.set_after(filled_);
     builder_.set_loc(commit_->loc());
-    copy_iteration(tile::add(builder_, body_->arg(0), tile::index(builder_, stages_ - 1)));
+    Value* next = tile::add(builder_, body_->arg(0), tile::index(builder_, stages_ - 1));
+    copy_iteration(next, number_of(next));
     commit();
     for (Op* copy : copies_) copy->erase();
     commit_->erase();
@@ -75,8 +79,7 @@ class CopyRing {
     Value* to = copy->in(in::CopyAsync::to);
     if (!to->def() || !to->def()->is(tile::info(OpKind::AllocShared))) return false;
     for (Use* use = to->first_use(); use; use = use->next()) {
-      bool is_mma = use->owner()->is(tile::info(OpKind::Mma)) && use->owner()->block() == body_;
-      if (use->owner() != copy && !is_mma) return false;
+      if (use->owner() != copy && !reads_slot(use->owner())) return false;
     }
     for (unsigned slot : {unsigned(in::CopyAsync::offsets), unsigned(in::CopyAsync::limits)}) {
       for (Value* value : copy->ins(slot)) {
@@ -84,6 +87,17 @@ class CopyRing {
       }
     }
     return true;
+  }
+
+  /// Whether the op of the loop reads what was copied.
+  bool reads_slot(Op* op) const {
+    return (op->is(tile::info(OpKind::Mma)) || op->is(tile::info(OpKind::Load))) && op->block() == body_;
+  }
+
+  /// Iterations are counted from the loop's first one.
+  Value* number_of(Value* iteration) {
+    Value* lo = loop_->in(in::For::lo);
+    return tile::known_index(lo) == 0 ? iteration : tile::sub(builder_, iteration, lo);
   }
 
   bool follows(Value* value) {
@@ -107,10 +121,10 @@ class CopyRing {
     for (Use *use = buffer->first_use(), *next; use; use = next) {
       next = use->next();
       Op* user = use->owner();
-      if (!user->is(tile::info(OpKind::Mma))) continue;
+      if (!reads_slot(user)) continue;
       builder_.set_before(user);
       builder_.set_loc(user->loc());
-      use->set(tile::slot(builder_, buffer, body_->arg(0)));
+      use->set(tile::slot(builder_, buffer, number_of(body_->arg(0))));
     }
   }
 
@@ -123,8 +137,10 @@ class CopyRing {
       tile::barrier(builder_);  // all warps are done with the last MMAs of the loop's last run
       break;
     }
-    for (int64_t iteration = 0; iteration < stages_ - 1; ++iteration) {
-      copy_iteration(tile::index(builder_, iteration));
+    Value* lo = loop_->in(in::For::lo);
+    for (int64_t number = 0; number < stages_ - 1; ++number) {
+      Value* ahead = tile::index(builder_, number);
+      copy_iteration(tile::known_index(lo) == 0 ? ahead : tile::add(builder_, lo, ahead), ahead);
       commit();
     }
   }
@@ -132,14 +148,14 @@ class CopyRing {
   void commit() { builder_.op(tile::info(OpKind::CopyCommit), {}, {}); }
 
   /// The copies of that iteration, if the loop has it.
-  void copy_iteration(Value* iteration) {
+  void copy_iteration(Value* iteration, Value* slot) {
     Value* hi = loop_->in(in::For::hi);
     std::optional<int64_t> number = tile::known_index(iteration), end = tile::known_index(hi);
     auto copy = [&] {
       std::map<Value*, Value*> values{{body_->arg(0), iteration}};
       for (Op* each : copies_) {
         for (unsigned i = 0; i < each->operand_count(); ++i) place(each->operand(i), values);
-        values[each->in(in::CopyAsync::to)] = tile::slot(builder_, each->in(in::CopyAsync::to), iteration);
+        values[each->in(in::CopyAsync::to)] = tile::slot(builder_, each->in(in::CopyAsync::to), slot);
         builder_.insert(builder_.module().clone(each, values));
       }
     };

@@ -13,8 +13,10 @@ namespace tessera {
 ///
 /// The one barrier means both that the operands of iteration t have arrived and that all warps are
 /// done with those of iteration t - 1, whose slot the next copy takes. Past the last iteration a
-/// group of copies is empty. Returns false if the loop has another form: with operands that are
-/// stored, or whose addresses do not follow from the iteration alone.
+/// group of copies is empty. Iterations are counted from the loop's first one. Where threads make operands of what was
+/// copied, they store them behind that barrier, and another one follows before the MMA. Returns false if the loop has
+/// another form: with operands that are stored and were not copied, or whose addresses do not follow from the iteration
+/// alone.
 bool ring_of_copies(Op* loop, int64_t stages);
 
 }  // namespace tessera

@@ -43,6 +43,30 @@ Op* global_load_of(Value* value) {
   return loaded ? def : nullptr;
 }
 
+std::optional<std::vector<Op*>> computed_of(Op* load, Op* before) {
+  std::vector<Op*> made;
+  std::set<Value*> values{load->result()};
+  size_t uses = 0, found = 0;
+  auto count_uses = [&](Value* value) {
+    for (Use* use = value->first_use(); use; use = use->next()) ++uses;
+  };
+  count_uses(load->result());
+  for (Op* op = load->next(); op && op != before; op = op->next()) {
+    size_t reads = 0;
+    for (unsigned i = 0; i < op->operand_count(); ++i) reads += values.contains(op->operand(i));
+    if (reads == 0) continue;
+    found += reads;
+    if (op->is(tile::info(OpKind::Dot))) continue;
+    if (op->info().elementwise == ElementwiseKind::None || op->result_count() != 1) return std::nullopt;
+    made.push_back(op);
+    values.insert(op->result());
+    count_uses(op->result());
+  }
+  for (unsigned i = 0; i < before->operand_count(); ++i) found += values.contains(before->operand(i));
+  if (found != uses) return std::nullopt;
+  return made;
+}
+
 OperandPaths::OperandPaths(Op* kernel, const Machine& machine, int64_t warps, bool has_written)
     : kernel_(kernel), machine_(machine), warps_(warps), has_written_(has_written), known_(kernel) {
   walk(kernel, [&](Op* op) {
@@ -118,12 +142,43 @@ StagedOperand OperandPaths::choose(Op* dot, unsigned slot, const MmaInstruction*
   // What copies bring lies as in global memory.
   bool as_loaded = found.layout == staged_layout(kernel_->module()->context(), memory_of(value), value->type());
   if (!as_loaded) found.load = nullptr;
+  if (!found.load) found.raw = raw_load_of(dot, value);
   if (found.load && !found.load->has(attr::Load::fill)) {
     found.before = found.load->block() != dot->block() && dot->parent()->is(tile::info(OpKind::For));
     bool near = found.before || found.load->block() == dot->block();
     found.path = near && is_for_engine(found) ? OperandPath::Channel : OperandPath::Copy;
   }
   return found;
+}
+
+/// The load of which the operand is computed, alone and in the dot's own block: its elements are narrower, so that less
+/// passes through shared memory ahead of time. Threads have to copy it without waiting for it.
+Op* OperandPaths::raw_load_of(Op* dot, Value* operand) const {
+  std::set<Value*> seen;
+  std::vector<Value*> open{operand};
+  Op* load = nullptr;
+  while (!open.empty()) {
+    Value* value = open.back();
+    open.pop_back();
+    Op* def = value->def();
+    if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile)) continue;
+    if (def && def->is(tile::info(OpKind::Full))) continue;
+    if (!def || value->type()->dims != operand->type()->dims) return nullptr;
+    if (Op* found = global_load_of(value)) {
+      if (load && load != found) return nullptr;
+      load = found;
+      continue;
+    }
+    if (def->info().elementwise == ElementwiseKind::None) return nullptr;
+    for (unsigned i = 0; i < def->operand_count(); ++i) open.push_back(def->operand(i));
+  }
+  if (!load || has_written_ || load->block() != dot->block() || !counts_iterations(load->block())) return nullptr;
+  Type from = load->result()->type();
+  bool is_narrow = byte_size(from->dtype) < byte_size(operand->type()->dtype) && from->rank() == 2;
+  bool is_stored = stored_.contains(whole_of(load->in(in::Load::memory)));
+  if (!is_narrow || is_stored || load->has(attr::Load::fill)) return nullptr;
+  std::optional<SharedLayout> layout = staged_layout(kernel_->module()->context(), memory_of(load->result()), from);
+  return layout && is_tensor_copy(load, *layout, known_) ? load : nullptr;
 }
 
 bool OperandPaths::is_for_engine(const StagedOperand& operand) const {

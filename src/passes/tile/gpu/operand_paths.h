@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "ir/layout/shared_layout.h"
 #include "ir/numbers/machine.h"
@@ -19,6 +20,7 @@ struct StagedOperand {
   Value* value;
   unsigned slot;  ///< of the dot
   Op* load;       ///< null: computed
+  Op* raw = nullptr;  ///< the load of narrower elements that it is computed of, which copies may bring
   std::optional<layout::SharedLayout> layout = {};
   OperandPath path = OperandPath::Store;
   bool before = false;      ///< it is loaded before the loop that multiplies it
@@ -27,6 +29,8 @@ struct StagedOperand {
 
 /// The load from global memory that makes the value; null where another op does.
 Op* global_load_of(Value* value);
+/// What the loop computes of the load element by element up to the op, in order; nothing where others read it, too.
+std::optional<std::vector<Op*>> computed_of(Op* load, Op* before);
 
 /// Chooses the path of each operand of a kernel's dots.
 class OperandPaths {
@@ -45,6 +49,7 @@ class OperandPaths {
   bool is_made_of_sums(Value* value, std::set<Value*>& seen) const;
   bool counts_iterations(Block* block) const;
   bool is_for_engine(const StagedOperand& operand) const;
+  Op* raw_load_of(Op* dot, Value* operand) const;
 
   Op* kernel_;
   const Machine& machine_;

@@ -1,5 +1,7 @@
 #include "passes/tile/gpu/operand_staging.h"
 
+#include <algorithm>
+
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
@@ -106,10 +108,52 @@ Value* OperandStaging::within_limit(Op* dot, const StagedOperand& operand) {
   return tile::merge(builder_, operand.value, tile::full(builder_, type, nothing), limits);
 }
 
-bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place) {
+/// Copies what operands are computed of, and the operands that are loaded, and waits for both; what the loop computes
+/// then follows. False where no operand is computed of what is copied.
+bool OperandStaging::bring_raw(std::vector<StagedOperand>& operands, Op* place) {
+  std::vector<Op*> loads;
+  for (const StagedOperand& each : operands) {
+    if (each.raw && std::ranges::find(loads, each.raw) == loads.end()) loads.push_back(each.raw);
+  }
+  std::vector<std::vector<Op*>> computed;
+  for (Op* load : loads) {
+    std::optional<std::vector<Op*>> made = computed_of(load, place);
+    if (!made) return false;
+    computed.push_back(std::move(*made));
+  }
+  if (loads.empty()) return false;
+  builder_.set_before(place);
+  for (StagedOperand& each : operands) {
+    if (each.before || each.path != OperandPath::Copy) continue;
+    each.place = new_tile(each, 0);
+    tile::copy_async(builder_, each.load, each.place, nullptr);
+  }
+  std::vector<Value*> places;
+  for (Op* load : loads) {
+    Type memory = load->in(in::Load::memory)->type();
+    StagedOperand raw{load->result(), 0, load, nullptr, staged_layout(context(), memory, load->result()->type())};
+    places.push_back(new_tile(raw, 0));
+    tile::copy_async(builder_, load, places.back(), nullptr);
+  }
+  builder_.op(tile::info(OpKind::CopyCommit), {}, {});
+  builder_.op(tile::info(OpKind::CopyWait), {}, {}, {attr::CopyWait::pending(context(), 0)});
+  tile::barrier(builder_);
+  for (size_t i = 0; i < loads.size(); ++i) {
+    Value* zero = tile::index(builder_, 0);
+    Value* read = tile::load(builder_, places[i], {zero, zero}, {}, loads[i]->result()->type());
+    loads[i]->result()->replace_all_uses(read);
+    for (Op* op : computed[i]) op->move_before(place);
+    loads[i]->erase();
+  }
+  return true;
+}
+
+bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place, bool ahead) {
   bool copies = false, stores = false, held = false;
+  bool is_raw = ahead && bring_raw(operands, place);
   for (StagedOperand& each : operands) {
     builder_.set_before(place);
+    if (is_raw && each.place) continue;
     if (each.before) {
       each.place = hold(each, place);
       held |= each.path == OperandPath::Copy;

@@ -27,8 +27,9 @@ class OperandStaging {
   /// Acquires an iteration of a new channel before the op and copies the operands.
   Iteration fill_channel(const std::vector<StagedOperand*>& operands, Op* before);
   /// Brings the operands that the group's channel does not bring; true if threads copy or store
-  /// some. The builder then stands before the group, whose last dot is `place`.
-  bool bring(std::vector<StagedOperand>& operands, Op* place);
+  /// some. The builder then stands before the group, whose last dot is `place`. `ahead`: copies may run ahead of the
+  /// loop's iterations, so that what operands are computed of is copied, too.
+  bool bring(std::vector<StagedOperand>& operands, Op* place, bool ahead);
 
  private:
   /// An operand that is brought before the loops that read it and held until after the last of
@@ -43,6 +44,7 @@ class OperandStaging {
   Value* new_tile(const StagedOperand& operand, int64_t slots);
   Value* hold(StagedOperand& operand, Op* reader);
   void finish_copies(bool copies);
+  bool bring_raw(std::vector<StagedOperand>& operands, Op* place);
   Value* within_limit(Op* dot, const StagedOperand& operand);
 
   Op* kernel_;

@@ -9,7 +9,8 @@
 //              multi_buffer gives it more, specialise_roles splits the two sides.
 //   copies     other loads, which the threads copy: copy, copy_wait, barrier, mma, mma_wait, barrier.
 //   stores     an operand that is computed in registers is stored, and so is one that is loaded but lies in memory as
-//              the instruction cannot read it.
+//              the instruction cannot read it. Where it is computed of narrower elements, such as weights of 8 or 4 bits,
+//              and loads may run ahead, threads copy these first: copy, copy_wait, barrier, load, compute, store, barrier.
 //   registers  a left factor computed from the result of another MMA stays in registers, if the
 //              matrix unit reads it there: its accumulators have the layout of that factor.
 //
@@ -65,17 +66,17 @@ class PipelinePlan {
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.normalise(dot->in(slot));
     }
-    for (const std::vector<Op*>& group : groups_of(dots)) gather_what_is_not_copied(group, paths);
+    for (const std::vector<Op*>& group : groups_of(dots, paths)) gather_what_is_not_copied(group, paths);
     if (pipelined_ || (!dots.empty() && leaves_open())) find_pipelines(dots, paths);
-    std::vector<std::vector<Op*>> groups = groups_of(dots);
+    std::vector<std::vector<Op*>> groups = groups_of(dots, paths);
     for (const std::vector<Op*>& group : groups) stage(group, paths);
   }
 
  private:
-  std::vector<std::vector<Op*>> groups_of(const std::vector<Op*>& dots) {
+  std::vector<std::vector<Op*>> groups_of(const std::vector<Op*>& dots, const OperandPaths& paths) {
     std::vector<std::vector<Op*>> groups;
     for (Op* dot : dots) {
-      if (groups.empty() || !joins(groups.back(), dot)) groups.emplace_back();
+      if (groups.empty() || !joins(groups.back(), dot, paths)) groups.emplace_back();
       groups.back().push_back(dot);
     }
     return groups;
@@ -129,6 +130,7 @@ class PipelinePlan {
       });
       for (const StagedOperand& each : operands) {
         bool is_in_loop = each.load && !each.before;
+        if (each.raw) choices.brought[each.raw] = By::Threads;
         if (is_in_loop) choices.brought[each.load] = by_threads ? By::Threads : By::CopyEngine;
         if (is_in_loop || each.path == OperandPath::Register) continue;
         choices.held_bytes += pipeline::tile_bytes(each.value->type());
@@ -152,11 +154,17 @@ class PipelinePlan {
     if (chosen) kernel_->set(attr::Kernel::chosen, chosen->entries);
   }
 
-  /// Whether the dot can join the group: all dots in it read only loads, and nothing uses a result
-  /// before the last of them.
-  bool joins(const std::vector<Op*>& group, Op* dot) {
+  /// Whether the dot can join the group: all dots in it read only loads, and what is computed of narrower loads, and
+  /// nothing uses a result before the last of them.
+  bool joins(const std::vector<Op*>& group, Op* dot, const OperandPaths& paths) {
     if (has_written_) return false;
-    auto reads_loads = [](Op* op) { return global_load_of(op->in(in::Dot::a)) && global_load_of(op->in(in::Dot::b)); };
+    auto reads_loads = [&](Op* op) {
+      const MmaInstruction* instruction = paths.instruction(op);
+      auto is_loaded = [&](unsigned slot) {
+        return global_load_of(op->in(slot)) || paths.choose(op, slot, instruction).raw;
+      };
+      return is_loaded(in::Dot::a) && is_loaded(in::Dot::b);
+    };
     if (!reads_loads(dot) || !reads_loads(group[0]) || dot->block() != group[0]->block()) return false;
     for (Op* earlier : group) {
       for (Use* use = earlier->result()->first_use(); use; use = use->next()) {
@@ -198,7 +206,7 @@ class PipelinePlan {
     }
     OperandStaging::Iteration iteration;
     if (!by_channel.empty()) iteration = staging_.fill_channel(by_channel, place);
-    bool by_threads = staging_.bring(operands, place);
+    bool by_threads = staging_.bring(operands, place, gpu_schedule(kernel_, machine_).stages > 1);
     if (iteration.channel) tile::channel_op(builder, OpKind::ChannelWait, iteration.channel, iteration.number);
     std::vector<Value*> mmas;
     for (size_t i = 0; i < group.size(); ++i) {
