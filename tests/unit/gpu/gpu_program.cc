@@ -24,7 +24,8 @@ class ScheduledKernels : public schedule::KernelLibrary {
 
   Result<schedule::KernelInstance> instantiate(Module& module, const schedule::KernelRequest& request) override {
     // What joins parts has other axes than what makes them.
-    if (request.kernel.ends_with("_joined")) return library_.instantiate(module, request);
+    bool has_own_tiles = request.kernel.ends_with("_joined") || request.kernel.ends_with("_padded");
+    if (has_own_tiles) return library_.instantiate(module, request);
     Context& context = module.context();
     schedule::KernelRequest changed = request;
     std::map<std::string, int64_t> block = schedule_.block;
