@@ -88,7 +88,9 @@ TEST_CASE("every kernel has PTX that assembles without spills or losses") {
         GpuProgram program(each, machine);
         std::string ptx = ptx_of(program);
         CHECK(ptx.find("ld.local") == std::string::npos);
-        if (!assembles) continue;
+        // Most of ptxas' time goes to variants for sizes; under small tiles those are the same kernels again.
+        bool is_for_any_size = !each.sizes[0].empty();
+        if (!assembles || (small && is_for_any_size)) continue;
         auto cubin = codegen::assemble_ptx(ptx, program.machine(), {}, program.diagnostics());
         INFO(program.messages());
         CHECK(bool(cubin) == (small || !is_known_to_spill(each, machine)));
