@@ -44,7 +44,7 @@ Status create_context(std::string_view device, uint32_t checks, tsr_context_t* c
   if (!context) return invalid("the place for the context is NULL");
   *context = nullptr;
   auto made = std::make_unique<tsr_context>();
-  if (checks & ~TSR_CHECK_ALL) return invalid("the checks ", checks, " are no sum of TSR_CHECK_...");
+  if (checks & ~TSR_CHECK_ALL) return invalid("the checks ", checks, " are not a sum of TSR_CHECK_...");
   uint32_t more = 0;
   if (Status status = environment_checks(more); status.failed()) return status;
   made->checks = checks | more;
@@ -69,7 +69,7 @@ Status allocate(tsr_context& context, size_t bytes, uint32_t flags, void** dptr)
   if (!dptr) return invalid("the place for the pointer is NULL");
   *dptr = nullptr;
   if (flags == 0 || (flags & ~all_memory_flags) != 0) {
-    return invalid("the flags ", flags, " are no combination of TSR_DEVICE, TSR_HOST, TSR_PINNED");
+    return invalid("the flags ", flags, " are not a combination of TSR_DEVICE, TSR_HOST, TSR_PINNED");
   }
   Memory memory;
   if (Status status = memory.allocate(context.device->memory(memory_kind(flags)), bytes);

@@ -48,7 +48,7 @@ bool is_cubin(std::string_view image) {
 /// `is_other`: the cubin is sound, and for another architecture.
 Status load_cubin(const Gpu& gpu, const std::string& path, std::string_view image,
                   ModuleHandle& module, bool& is_other) {
-  if (!is_cubin(image)) return fail(TSR_EIMAGE, "the bundle's ", path, " is no cubin");
+  if (!is_cubin(image)) return fail(TSR_EIMAGE, "the bundle's ", path, " is not a cubin");
   int result = gpu.result(gpu.driver().module_load, &module, static_cast<const void*>(image.data()),
                           0u, static_cast<int*>(nullptr), static_cast<void**>(nullptr));
   if (result == success) return ok();

@@ -106,7 +106,7 @@ Status CudaKernel::grid_blocks(int64_t programs, unsigned& blocks) const {
   if (meta_.persistent) {
     count = std::min(resident_blocks_, (programs - 1) / cluster_ * cluster_ + cluster_);
   } else if (programs % cluster_ != 0) {
-    return fail(TSR_EINTERNAL, "its ", programs, " programs are no whole clusters of ", cluster_);
+    return fail(TSR_EINTERNAL, "its ", programs, " programs are not whole clusters of ", cluster_);
   }
   if (count > max_grid) {
     return invalid("its ", count, " blocks are more than a grid can have, ", max_grid);

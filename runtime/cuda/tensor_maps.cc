@@ -73,7 +73,7 @@ class Geometry {
       int64_t stride = 0;
       if (Status status = value(expr, stride); status.failed()) return status;
       if (stride < 0 || stride >= max_stride || stride % granule != 0) {
-        return refuse("the stride ", expr, stride, " bytes is no multiple of 16");
+        return refuse("the stride ", expr, stride, " bytes is not a multiple of 16");
       }
       strides.push_back(uint64_t(stride));
     }
@@ -81,7 +81,7 @@ class Geometry {
     if (Status status = value(descriptor_.offset, offset); status.failed()) return status;
     address = reinterpret_cast<Address>(pointer) + uint64_t(offset);
     if (is_empty) return ok();
-    if (address % granule != 0) return invalid(title(), "its address is no multiple of 16");
+    if (address % granule != 0) return invalid(title(), "its address is not a multiple of 16");
     return check_reach(offset);
   }
 

@@ -97,7 +97,7 @@ class HeaderParser {
     skip_spaces();
     std::string_view rest = text_.substr(at_);
     fortran_order = rest.starts_with("True");
-    if (!fortran_order && !rest.starts_with("False")) return refuse("fortran_order is no bool");
+    if (!fortran_order && !rest.starts_with("False")) return refuse("fortran_order is not a bool");
     at_ += fortran_order ? 4 : 5;
   }
 
@@ -107,7 +107,7 @@ class HeaderParser {
       skip_spaces();
       int64_t extent = -1;
       auto [end, status] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), extent);
-      if (status != std::errc() || extent < 0) return refuse("an extent is no number");
+      if (status != std::errc() || extent < 0) return refuse("an extent is not a number");
       at_ = size_t(end - text_.data());
       shape.push_back(extent);
       if (shape.size() > max_rank) return refuse("the rank is too large");

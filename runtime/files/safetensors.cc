@@ -52,7 +52,7 @@ class SafetensorsReader {
     if (!dtype) return cat(".dtype: the dtype ", in_quotes(described.dtype), " is not known");
     const std::vector<int64_t>& range = described.offsets;
     if (range.size() != 2 || range[0] < 0 || range[1] < range[0] || uint64_t(range[1]) > data_.size()) {
-      return ".data_offsets: it is no range of the data";
+      return ".data_offsets: it is not a range of the data";
     }
     auto count = element_count(described.shape);
     auto size = count ? bytes_of(*dtype, *count) : std::nullopt;

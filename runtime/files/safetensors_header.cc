@@ -124,7 +124,7 @@ class HeaderParser {
       if (text_[at_] == '"') break;
       base::Character read = base::next_character(text_.substr(at_, 4));
       char32_t c = read.value;
-      if (!read.is_valid || c < 0x20) return refuse("a string has bytes that are no text");
+      if (!read.is_valid || c < 0x20) return refuse("a string has bytes that are not text");
       at_ += read.length;
       if (c == '\\') c = read_escape();
       if (out) append_utf8(*out, c);

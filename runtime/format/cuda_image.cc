@@ -118,7 +118,7 @@ class CubinReader {
 
 Outcome check_ptx(std::string_view text, const std::vector<KernelMeta>& kernels) {
   bool begins = text.starts_with("//") || text.starts_with(".version");
-  if (!begins || text.find(".version") == text.npos || text.find('\0') != text.npos) return error("it is no PTX");
+  if (!begins || text.find(".version") == text.npos || text.find('\0') != text.npos) return error("it is not PTX");
   Missing missing(kernels);
   find_entries(text, missing);
   return missing.check();
@@ -126,7 +126,7 @@ Outcome check_ptx(std::string_view text, const std::vector<KernelMeta>& kernels)
 
 Outcome check_cubin(std::string_view image, const std::vector<KernelMeta>& kernels) {
   Missing missing(kernels);
-  if (!CubinReader(image).read(missing)) return error("it is no cubin");
+  if (!CubinReader(image).read(missing)) return error("it is not a cubin");
   return missing.check();
 }
 

@@ -156,7 +156,7 @@ class ImageReader {
   Result<KernelImage> read() {
     if (bytes_.size() > max_image_bytes) return error("it exceeds 2 GiB");
     if (bytes_.size() < image_page_bytes + section_count * sizeof(Elf64_Shdr)) return error("it is too short");
-    if (!bytes_.starts_with(std::string_view(ELFMAG, SELFMAG))) return error("it is no ELF file");
+    if (!bytes_.starts_with(std::string_view(ELFMAG, SELFMAG))) return error("it is not an ELF file");
     KernelImage image;
     if (!take_segments(image)) return not_the_form();
     if (Outcome taken = take_symbols(image); !taken) return taken.error();

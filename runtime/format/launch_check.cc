@@ -155,7 +155,7 @@ Outcome size_kernel(const KernelMeta& kernel, std::span<const int64_t> dims, int
     int64_t extent = 0;
     EvalStatus status = evaluate(extent_expr, dims, extent);
     if (status != EvalStatus::Ok || extent < 0) {
-      return error("the extent ", expr_text(extent_expr, kernel.dims), " of its grid is no count");
+      return error("the extent ", expr_text(extent_expr, kernel.dims), " of its grid is not a count");
     }
     is_empty |= extent == 0;
     overflows |= __builtin_mul_overflow(programs, extent, &programs);

@@ -128,7 +128,7 @@ class PlanChecker {
         refuse("buffer ", i, " has more than ", max_rank, " dims");
       for (uint32_t extent : buffer.shape) {
         if (!is_entry_expr(extent))
-          refuse("an extent of buffer ", i, " is no expression of the entry");
+          refuse("an extent of buffer ", i, " is not an expression of the entry");
       }
       if (!std::has_single_bit(buffer.alignment) || buffer.alignment > 4096) {
         refuse("buffer ", i, " has alignment ", buffer.alignment);
@@ -161,7 +161,7 @@ class PlanChecker {
     for (uint32_t extent : buffer.shape) {
       const Expr& expr = plan_.exprs[extent];
       if (expr.size() != 1 || expr[0].op != ExprOp::Const) {
-        return refuse("constant ", index, " has an extent that is no number");
+        return refuse("constant ", index, " has an extent that is not a number");
       }
       shape.push_back(expr[0].value);
     }
@@ -186,7 +186,7 @@ class PlanChecker {
     }
     for (size_t i = 0; i < plan_.dims.size(); ++i) {
       if (plan_.dims[i].source == DimSource::Shape && !bound[i]) {
-        refuse("dimension ", in_quotes(plan_.dims[i].name), " is no extent of an input or param");
+        refuse("dimension ", in_quotes(plan_.dims[i].name), " is not an extent of an input or param");
       }
     }
   }
@@ -359,7 +359,7 @@ class PlanChecker {
     bool one = std::all_of(buffer.shape.begin(), buffer.shape.end(),
                            [&](uint32_t extent) { return plan_.exprs[extent] == const_expr(1); });
     if (buffer.dtype != Dtype::Bool || !one) {
-      refuse("step ", step_, ": its condition is no bool of one element");
+      refuse("step ", step_, ": its condition is not a bool of one element");
     }
   }
 

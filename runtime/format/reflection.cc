@@ -144,7 +144,7 @@ KernelBuffer read_buffer(JsonCursor in, const DimNumbers& dims) {
 KernelDescriptor read_descriptor(JsonCursor in, const DimNumbers& dims) {
   KernelDescriptor descriptor;
   int64_t buffer = in["buffer"].integer();
-  if (buffer < 0 || buffer > UINT32_MAX) in["buffer"].refuse("it is no index");
+  if (buffer < 0 || buffer > UINT32_MAX) in["buffer"].refuse("it is not an index");
   descriptor.buffer = uint32_t(buffer);
   descriptor.dtype = read_dtype(in["dtype"]);
   descriptor.dims = read_exprs(in["dims"], dims);
@@ -271,7 +271,7 @@ Outcome check_descriptor(const KernelMeta& kernel, const KernelDescriptor& descr
     if (extent < 1 || extent > max_box) return error("the box extent ", extent, " is beyond 256");
   }
   int64_t row = descriptor.box[0] * dtype_bits(descriptor.dtype) / 8;
-  if (row % copy_granule != 0) return error("a row of its box is no multiple of 16 bytes");
+  if (row % copy_granule != 0) return error("a row of its box is not a multiple of 16 bytes");
   int64_t swizzle = descriptor.swizzle;
   if (swizzle != 0 && swizzle != 32 && swizzle != 64 && swizzle != 128) {
     return error("there is no swizzle of ", swizzle, " bytes");

@@ -28,7 +28,7 @@ void take_seconds(CLI::Option& option, double most) {
   option.type_name("SECONDS")->check([most](const std::string& text) {
     double seconds = 0;
     bool fits = CLI::detail::lexical_cast(text, seconds) && seconds >= 0.001 && seconds <= most;  // no NaN does
-    return fits ? std::string() : format::cat("'", text, "' is no number of seconds from 0.001 to ", int64_t(most));
+    return fits ? std::string() : format::cat("'", text, "' is not a number of seconds from 0.001 to ", int64_t(most));
   });
 }
 
@@ -36,7 +36,7 @@ void add_limit_options(CLI::App& command, DeviceOptions& options) {
   take_seconds(*command.add_option("--timeout", options.timeout, "end a call of the entry that takes longer"), 1e9);
   command_line::take_byte_size(*command.add_option(
       "--max-memory", options.max_memory,
-      "end what needs more memory for tensors: bytes, or a size as 500MB (of 1000) or 2GiB (of 1024)"));
+      "refuse calls that need more memory for tensors: bytes, or a size as 500MB (of 1000) or 2GiB (of 1024)"));
   CLI::Option* steps = command.add_option(
       "--max-steps", options.max_steps,
       "end a call that runs more steps of its plan; those of a loop count in every iteration");

@@ -403,7 +403,7 @@ void add_run_command(CLI::App& command, int& exit_code) {
   add_debug_option(command, options->device);
   add_limit_options(command, options->device);
   CLI::Option* repeat =
-      command.add_option("--repeat", options->repeat, "run so many times; the last run's results count");
+      command.add_option("--repeat", options->repeat, "how many times to run; the results are those of the last run");
   command_line::take_count(*repeat->type_name("N"), 1, 1'000'000);
   command.add_flag("--time", options->time, "print how long the entry took to standard error");
   command.add_flag("--trace-shapes", options->trace_shapes,

@@ -247,7 +247,7 @@ class EntryShapes {
       // Rounding up is intended: ceildiv(a, b) is (a + b - 1) // b.
       if (exact || rounds_up(a, b) || !divided_.insert(rest).second) return;
       add(FindingKind::InexactDim, policy_.strict ? FindingSeverity::Error : FindingSeverity::Note, dim->text,
-          fmt::format("extent {} is rounded down where {} is no multiple of {}", dim->text, a->text, b->text),
+          fmt::format("extent {} is rounded down where {} is not a multiple of {}", dim->text, a->text, b->text),
           loc);
     });
   }

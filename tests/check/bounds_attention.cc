@@ -1,4 +1,4 @@
-// Attention. Implementations differ in how they come to a row: all at once or block by block of keys with a running
+// Attention. Implementations differ in how they compute a row: all at once or block by block of keys with a running
 // maximum, with weights rounded to v's dtype before the sum divides them or after, as powers of e or of 2. The bounds
 // allow each of these.
 

@@ -32,7 +32,7 @@ void softmax(const RangeTensor& a, RangeTensor& result);
 void rmsnorm(const RangeTensor& x, const RangeTensor* scale, double eps, RangeTensor& result);
 void cross_entropy(const RangeTensor& logits, const RangeTensor& targets, RangeTensor& result);
 void embed(const RangeTensor& ids, const RangeTensor& table, RangeTensor& result);
-/// Normal numbers: what the interpreter gives, and what other functions may come to.
+/// Normal numbers: what the interpreter gives, and what other functions may give.
 void normal(uint64_t key, RangeTensor& result);
 void uniform(uint64_t key, RangeTensor& result);
 

@@ -1,5 +1,5 @@
 // Ops on rows. Implementations may write them in other steps than the interpreter (a reciprocal root for a root and a
-// division), so that what the steps come to together is added to the range of the mathematics.
+// division), so that what the steps give together is added to the range of the mathematics.
 
 #include <algorithm>
 #include <cmath>

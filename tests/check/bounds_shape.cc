@@ -86,7 +86,7 @@ void uniform(uint64_t key, RangeTensor& result) {
 
 void normal(uint64_t key, RangeTensor& result) {
   TensorValue value = drawn(key, result, graph::eval_philox_normal);
-  // A logarithm within a unit, a root, a sine or cosine within 0.51 units and a product come to less than 6 roundings
+  // A logarithm within a unit, a root, a sine or cosine within 0.51 units and a product give less than 6 roundings
   // on either side.
   for (int64_t i = 0; i < value.count(); ++i) {
     double x = value.get(i).f, apart = 12 * unit_roundoff(result.dtype) * (x < 0 ? -x : x);

@@ -75,7 +75,7 @@ bool LinkComparer::is_value(const Linked& linked, const Datum& value) {
   if (const auto* number = ast::as<ast::Integer>(written)) {
     return value.is(DatumKind::Int) && uint64_t(value.as_int()) == number->value;
   }
-  if (written) return true;  // what that comes to is evaluated
+  if (written) return true;  // the result of that is evaluated
   if (value.is(DatumKind::Namespace)) {
     const frontend::Namespace& space = value.as_namespace();
     if (linked.kind != Kind::File) return is_module(linked) && linked.path == space.name;

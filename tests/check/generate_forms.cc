@@ -124,7 +124,7 @@ void PracticalForms::whole_reduction() {
   add(fmt::format("{}({})", random_.of(kinds), text), operands, {{}, dtype});
 }
 
-/// What rows come to, of what other rows or columns came to.
+/// The results of rows, of those of other rows or columns.
 void PracticalForms::rows_of_rows() {
   int a =
       any_with([](const ValueType& t) { return t.rank() == 2 && (t.dtype == DType::F32 || t.dtype == DType::F64); });
@@ -142,7 +142,7 @@ void PracticalForms::rows_of_rows() {
   }
 }
 
-/// A kernel whose programs add to one region, and arithmetic with what they come to.
+/// A kernel whose programs add to one region, and arithmetic with the sums.
 void PracticalForms::region_sum() {
   int a = any_with([](const ValueType& t) { return t.rank() == 2 && t.dtype == DType::F32; });
   if (a < 0) return;

@@ -74,7 +74,7 @@ struct Program {
   std::vector<DimValues> samples;       ///< extents to run it at
   uint64_t seed = 0;
   std::optional<KernelForm> kernel;
-  /// The source, of a program that is written as a whole; its nodes are the arguments that its entry comes to.
+  /// The source, of a program that is written as a whole; its nodes are the arguments of its entry.
   std::string whole;
 
   bool has_plain() const;

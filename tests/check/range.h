@@ -4,7 +4,7 @@
 // An op on ranges gives a range that holds the result for all operands in theirs. Ops that are rounded once are
 // monotone, rounding included, so that their ends are results themselves and a range of one number stays one number,
 // bit for bit. Functions widen a range by the units in the last place that numerics.md allows them, sums by what any
-// order of the roundings can come to. So nothing is compared with a tolerance that somebody chose.
+// order of the roundings can give. So nothing is compared with a tolerance that somebody chose.
 
 #include <cstdint>
 #include <limits>

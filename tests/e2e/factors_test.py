@@ -4,7 +4,7 @@ used as numbers, parts at the counters of loops, two right factors. Compiled for
 float64.
 
 Factors are small numbers that bf16 holds, and products of them exact, so that in f32 little is left to round. What is
-bf16 is rounded where the language says so: what its roundings come to is at most that of eight, each of 2^-9 of the
+bf16 is rounded where the language says so: the sum of its roundings is at most that of eight, each of 2^-9 of the
 greatest number of a result.
 
 Usage: factors_test.py BUILD_DIR

@@ -111,7 +111,8 @@ def limits(bundle, folder):
     for size in ("0", "0MB", "-1", "1XB", "kB", "1.2.3", "99999999TB", "1e3"):
         for tool in (call, [BIN / "tesserac", folder / "hostile.tsr", "-o", folder / "o.bundle"]):
             option = "--max-memory" if tool is call else "--max-eval-memory"
-            assert f"'{size}' is no size: it takes a number of bytes above 0" in refuse(*tool, f"{option}={size}"), size
+            text = refuse(*tool, f"{option}={size}")
+            assert f"'{size}' is not a size: it takes a number of bytes above 0" in text, size
 
 
 if __name__ == "__main__":

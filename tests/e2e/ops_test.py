@@ -734,7 +734,7 @@ def quantised():
 
 
 def chance():
-    """Rounding and dropping by chance: what each element can become, and the mean."""
+    """Random rounding and dropping: what each element can become, and the mean."""
     base = np.repeat(np.array([1.001, -2.7, 0.3, 1e-3]), 4000)
     case("x: Tensor[16000, f32]", "meanof(cast(stochastic_round(x, bf16), f32))", [base.astype(np.float32)],
          lambda x: x.reshape(4, -1).mean(1), 2e-4)

@@ -121,7 +121,7 @@ class Linker {
       TSR_CHECK(symbol.st_shndx != llvm::ELF::SHN_UNDEF, "a kernel calls " + name + ", and kernels import nothing");
       if (symbol.getBinding() != llvm::ELF::STB_GLOBAL) continue;
       Place place = place_of(object, symbol, name);
-      TSR_CHECK(place.in_code && symbol.getType() == llvm::ELF::STT_FUNC, "the symbol " + name + " is no function");
+      TSR_CHECK(place.in_code && symbol.getType() == llvm::ELF::STT_FUNC, "the symbol " + name + " is not a function");
       symbols_.push_back({name, place.offset, symbol.st_size});
     }
   }

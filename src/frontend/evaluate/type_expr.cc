@@ -88,8 +88,8 @@ class TypeReader {
   TypePattern read_privileged(const ast::PrivilegedType& privileged);
   TypePattern read_tuple(ast::ExprList elements, Loc loc);
   TypePattern region_without_type(Loc loc) {
-    evaluator_.report(diag::malformed_type, loc, "a region has no type behind its brackets")
-        .help("what is done with it stands in the brackets, and the type behind them: Region[write] Tensor[B, f32]");
+    evaluator_.report(diag::malformed_type, loc, "a region has no tensor type after its brackets")
+        .help("write the access in the brackets and the type after them: Region[write] Tensor[B, f32]");
     return poison(loc);
   }
   TypePattern read_state(StateKind kind, const ast::Subscript& subscript);
@@ -195,7 +195,7 @@ TypePattern TypeReader::read_name(const ast::Name& name) {
   if (form == names::TypeForm::Tensor || form == names::TypeForm::KTile) {
     evaluator_.report(diag::malformed_type, name.loc,
                       fmt::format("type '{}' says neither its dims nor its dtype", name.text))
-        .help(fmt::format("write both, {}[B, D, f32]; the parameter of a function that is no entry needs no type",
+        .help(fmt::format("write both, {}[B, D, f32]; the parameter of a function that is not an entry needs no type",
                           name.text));
     return poison(name.loc);
   }
@@ -323,7 +323,8 @@ TypePattern TypeReader::read_repeated(const ast::List& list, const ast::Expr& co
 
 /// A policy that is kept and that nothing reads yet.
 void TypeReader::warn_of_policy(const ast::Expr& policy, std::string_view name) {
-  evaluator_.report(diag::hint_no_effect, policy.loc, fmt::format("policy '@{}'", name), "any target");
+  evaluator_.report(diag::hint_no_effect, policy.loc, fmt::format("policy '@{}'", name), "any target")
+      .note({}, "the policy is kept, and what it asks for is not there yet");
 }
 
 /// Reports a policy that does not stand behind such a thing; false.
@@ -469,7 +470,7 @@ DimPattern TypeReader::read_string_dim(const ast::String& string, PatternKind ki
   if (!good || (factors.size() > 1 && kind != PatternKind::KTile) || factors.size() > 8) {
     evaluator_
         .report(diag::malformed_type, string.loc,
-                fmt::format("dimension \"{}\" is no name", string.value))
+                fmt::format("dimension \"{}\" is not a name", string.value))
         .help("a string dimension is one name; only KTile takes products such as \"B*H\"");
     return dim;
   }
@@ -503,7 +504,7 @@ bool TypeReader::read_dtype(const ast::Expr& expr, TypePattern& pattern) {
     }
   }
   if (expr.kind == ast::NodeKind::ErrorExpr) return false;
-  auto builder = evaluator_.report(diag::malformed_type, expr.loc, "the last part of this type is no dtype");
+  auto builder = evaluator_.report(diag::malformed_type, expr.loc, "the last part of this type is not a dtype");
   const auto* member = ast::as<ast::Attribute>(&expr);
   const auto* string = ast::as<ast::String>(&expr);
   std::string_view name = member ? member->name.text : string ? std::string_view(string->value) : "";
@@ -531,7 +532,7 @@ bool TypeReader::read_dtype_name(const ast::Name& name, TypePattern& pattern) {
     }
     if (value && value->is_poison()) return false;
     if (std::string_view here = dtype_here(name.text); !here.empty()) {
-      evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is no dtype", name.text))
+      evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is not a dtype", name.text))
           .fix(fmt::format("the dtype is {}", here), name.loc, std::string(here));
       return false;
     }
@@ -543,7 +544,7 @@ bool TypeReader::read_dtype_name(const ast::Name& name, TypePattern& pattern) {
     return false;
   }
   if (sized || (!known && !declares_)) {
-    evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is no dtype", name.text))
+    evaluator_.report(diag::malformed_type, name.loc, fmt::format("'{}' is not a dtype", name.text))
         .help("write dims first and the dtype last: Tensor[B, D, f32]");
     return false;
   }

@@ -169,8 +169,12 @@ constexpr Row names[] = {
     {"LayerNorm", normalised}, {"RMSNorm", normalised}, {"BatchNorm1d", normalised}, {"BatchNorm2d", normalised},
     {"GroupNorm", normalised}, {"Conv1d", convolved}, {"Conv2d", convolved}, {"Conv3d", convolved},
     {"Conv", convolved}, {"MaxPool2d", pooled}, {"AvgPool2d", pooled}, {"AdaptiveAvgPool2d", pooled},
-    {"ReLU", applied}, {"GELU", applied}, {"SiLU", applied}, {"Sigmoid", applied}, {"Tanh", applied},
-    {"Softmax", applied}, {"Dropout", "dropout is a function: dropout(x, 0.1) of tessera.nn"},
+    {"ReLU", applied}, {"GELU", "activations are functions, which need no instance: gelu(x)"},
+    {"SiLU", "activations are functions, which need no instance: silu(x)"},
+    {"Sigmoid", "activations are functions, which need no instance: sigmoid(x)"},
+    {"Tanh", "activations are functions, which need no instance: tanh(x)"},
+    {"Softmax", "activations are functions, which need no instance: softmax(x)"},
+    {"Dropout", "dropout is a function: dropout(x, 0.1) of tessera.nn"},
     {"Flatten", "another shape is reshape(x, (B, -1))"},
     {"MultiheadAttention", "attention of several heads is flash_attention(q, k, v, causal=True); split_heads and "
      "merge_heads are of tessera.nn"},
@@ -472,7 +476,7 @@ std::string_view help_for_keyword(std::string_view callee, std::string_view keyw
   if (keyword == "attn_mask") return "a mask is given as a bias: bias=where(mask, 0.0, -INF)";
   if (keyword == "reduction") return "the result has a loss for each row: mean(…) or sum(…) of it is one number";
   if (keyword == "approximate") return "gelu is computed with tanh; gelu_exact of tessera.nn with erf";
-  if (keyword == "training") return "a function does the same in each call: call it where the model is trained alone";
+  if (keyword == "training") return "a function does the same in each call: call it only in the entry that trains";
   return {};
 }
 
@@ -518,7 +522,9 @@ std::string_view help_for_decorator(std::string_view dotted) {
       {"jit", entry}, {"njit", entry}, {"filter_jit", entry}, {"script", entry}, {"compile", entry},
       {"function", entry}, {"partial", entry}, {"lru_cache", left_out}, {"cache", left_out}, {"no_grad", left_out},
       {"inference_mode", left_out}, {"wraps", left_out}, {"override", left_out}, {"contextmanager", left_out},
-      {"torch_checkpoint", left_out}, {"compact", "fields and params are declared in the module: w: Param[I, O, f32]"},
+      {"torch_checkpoint", left_out}, {"checkpoint", "nothing is kept for a backward pass: leave it out"},
+      {"remat", "nothing is kept for a backward pass: leave it out"},
+      {"compact", "fields and params are declared in the module: w: Param[I, O, f32]"},
       {"property", "leave it out: what is computed is called, self.extent()"}, {"cached_property", method},
       {"staticmethod", method}, {"classmethod", method}, {"abstractmethod", method},
       {"overload", "one function takes arguments of all types: its parameters have none"},

@@ -67,17 +67,17 @@ class TableReader {
   Result<ScheduleTable> read(std::string_view text) {
     if (text.size() > max_table_bytes) return fail("the file", "it is larger than 16 MiB");
     Json json = Json::parse(text, nullptr, false);
-    if (json.is_discarded()) return fail("the file", "it is no JSON");
+    if (json.is_discarded()) return fail("the file", "it is not JSON");
     if (!has_only(json, {"format", "target", "kernels"}))
       return fail("the file", "it has format, target and kernels");
     if (json.value("format", Json()) != 1) return fail("format", "only format 1 is known");
     if (!json.contains("target") || !json["target"].is_string())
-      return fail("target", "it is no string");
+      return fail("target", "it is not a string");
     table_.target_ = json["target"].get<std::string>();
     if (!json.contains("kernels") || !json["kernels"].is_object())
-      return fail("kernels", "it is no object");
+      return fail("kernels", "it is not an object");
     for (const auto& [kernel, rows] : json["kernels"].items()) {
-      if (!rows.is_array()) return fail(kernel, "it is no list of rows");
+      if (!rows.is_array()) return fail(kernel, "it is not a list of rows");
       for (size_t i = 0; i < rows.size(); ++i) {
         if (!read_row(kernel, fmt::format("row {} of '{}'", i + 1, kernel), rows[i]))
           return failure;
@@ -113,12 +113,12 @@ class TableReader {
   }
 
   bool read_dtypes(const std::string& where, const Json& json, ScheduleRow& row) {
-    if (!json.is_object()) return fail(where, "dtypes is no object"), false;
+    if (!json.is_object()) return fail(where, "dtypes is not an object"), false;
     for (const auto& [name, list] : json.items()) {
       if (!list.is_array()) return fail(where, "a dtype parameter has a list of dtypes"), false;
       for (const Json& text : list) {
         auto dtype = text.is_string() ? parse_dtype(text.get<std::string>()) : std::nullopt;
-        if (!dtype) return fail(where, fmt::format("{} is no dtype", text.dump())), false;
+        if (!dtype) return fail(where, fmt::format("{} is not a dtype", text.dump())), false;
         row.dtypes[name].push_back(*dtype);
       }
     }
@@ -126,11 +126,11 @@ class TableReader {
   }
 
   bool read_conditions(const std::string& where, const Json& json, ScheduleRow& row) {
-    if (!json.is_array()) return fail(where, "when is no list"), false;
+    if (!json.is_array()) return fail(where, "when is not a list"), false;
     for (const Json& text : json) {
       auto condition = text.is_string() ? read_condition(text.get<std::string>()) : std::nullopt;
       if (!condition)
-        return fail(where, fmt::format("{} is no condition such as \"m <= 16\"", text.dump())),
+        return fail(where, fmt::format("{} is not a condition such as \"m <= 16\"", text.dump())),
                false;
       row.conditions.push_back(std::move(*condition));
     }
@@ -138,11 +138,11 @@ class TableReader {
   }
 
   bool read_schedule(const std::string& where, const Json& json, ScheduleRow& row) {
-    if (!json.is_object()) return fail(where, "schedule is no object"), false;
+    if (!json.is_object()) return fail(where, "schedule is not an object"), false;
     for (const auto& [key, value] : json.items()) {
       Attr attr = to_attr(context_, value);
       if (!attr)
-        return fail(where, fmt::format("{} is no value of a schedule", value.dump())), false;
+        return fail(where, fmt::format("{} is not a value of a schedule", value.dump())), false;
       if (auto problem = schedule::check_schedule_value(key, attr))
         return fail(where, to_string(*problem)), false;
       row.schedule[key] = attr;

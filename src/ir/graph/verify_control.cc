@@ -50,7 +50,7 @@ void verify_update_slice(Op* op, OpVerifier& verifier) {
   int64_t axis = op->attr(attr::UpdateSlice::axis);
   if (!expect_inferred(op, verifier)) return;
   if (update->dtype != buffer->dtype || update->rank() != buffer->rank()) {
-    return verifier.error("{} is no part of {}", update->text, buffer->text);
+    return verifier.error("{} is not part of {}", update->text, buffer->text);
   }
   if (start->dtype != DType::I64 || start->rank() != 0) {
     verifier.error("the start must be tensor<i64>, not {}", start->text);
@@ -74,7 +74,7 @@ void verify_check(Op* op, OpVerifier& verifier) {
 void verify_for(Op* op, OpVerifier& verifier) {
   if (!expect_loop(verifier, op, in::For::inits, at::For::body, info(OpKind::Yield))) return;
   std::string_view counter = op->attr(attr::For::counter);
-  if (!is_dim_name(counter)) return verifier.error("'{}' is no name of a dim", counter);
+  if (!is_dim_name(counter)) return verifier.error("'{}' is not a name of a dim", counter);
   for (Op* around = op->parent(); around; around = around->parent()) {
     if (around->is(info(OpKind::For)) && around->attr(attr::For::counter) == counter) {
       return verifier.error("the loop around it counts '{}', too", counter);

@@ -46,7 +46,7 @@ void check_arguments(Op* op, OpVerifier& verifier) {
     Type type = body->arg(i)->type();
     bool is_number = type->is(TypeKind::Tensor) && type->rank() == 0 && is_integer(type->dtype);
     if (dim->empty() || !is_number) {
-      verifier.error("parameter {} binds a dimension and is no integer of rank 0", i);
+      verifier.error("parameter {} binds a dimension and is not an integer of rank 0", i);
     }
   }
   for (unsigned i = 0; i < body->arg_count(); ++i) {
@@ -131,7 +131,7 @@ void verify_kernel_call(Op* op, OpVerifier& verifier) {
   constexpr int64_t most_parameters = 1000;
   Attr sizes = op->attr(attr::KernelCall::sizes);
   for (const auto& [name, size] : sizes ? sizes->entries : std::vector<NamedAttr>()) {
-    if (!size->dim) verifier.error("'{}' of 'sizes' is no size", name);
+    if (!size->dim) verifier.error("'{}' of 'sizes' is not a size", name);
   }
   if (!op->has(attr::KernelCall::parameters)) return;
   AttrList parameters = op->attr(attr::KernelCall::parameters);

@@ -33,7 +33,7 @@ bool fits(DType dtype, int64_t value) {
 void check_element(Attr value, DType dtype, OpVerifier& verifier) {
   if (is_float(dtype)) {
     if (value->is(AttrKind::Float) || value->is(AttrKind::Int)) return;
-    verifier.error("'{}' is no number", value->text);
+    verifier.error("'{}' is not a number", value->text);
   } else if (dtype == DType::Bool && value->is(AttrKind::Bool)) {
     return;
   } else if (!value->is(AttrKind::Int) || !fits(dtype, value->integer)) {

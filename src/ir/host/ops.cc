@@ -144,7 +144,7 @@ void verify_choice(Op* op, std::string_view name, OpVerifier& verifier) {
   }
   for (Type type : types) {
     if (!type || !type->is(TypeKind::Tensor)) {
-      return verifier.error("a parameter of kernel @{} is no tensor", name);
+      return verifier.error("a parameter of kernel @{} is not a tensor", name);
     }
   }
   verify_binding(op, name, types, verifier);

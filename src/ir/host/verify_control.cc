@@ -34,7 +34,7 @@ void verify_print(Op* op, OpVerifier& verifier) {
     Type values = op->in(in::Print::values, i)->type(), shown = op->in(in::Print::shown, i)->type();
     if (!is_printed(values->dtype)) verifier.error("item {} is {}, which is not printed", i, to_string(values->dtype));
     if (shown->dtype != DType::Bool || values->dims != shown->dims) {
-      verifier.error("item {} is shown where {} says, which is no bool of the dims of {}", i, shown->text,
+      verifier.error("item {} is shown where {} says, which is not a bool of the dims of {}", i, shown->text,
                      values->text);
     }
     if (!is_item(items[i], i, shown->rank())) verifier.error("item {} is malformed: {}", i, items[i]->text);

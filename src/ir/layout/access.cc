@@ -92,7 +92,7 @@ int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width) 
 WorstAccess worst_access(const Layout& layout, const SharedLayout& shared, int width) {
   int bytes = shared.element_bytes() * width;
   TSR_CHECK(width >= 1 && bytes <= 16 && layout.registers_per_thread() % width == 0,
-            "an access is no part of the registers");
+            "an access is not part of the registers");
   Offsets offsets(layout, shared);
   WorstAccess worst{.together = std::max(1, std::min(layout.lanes(), 32 / std::max(1, bytes / 4)))};
   for (int warp = 0; warp < layout.warps(); ++warp) {

@@ -311,7 +311,7 @@ class Reader {
     std::sort(order.begin(), order.end());
     bool permutes = order.size() == rank;
     for (size_t axis = 0; permutes && axis < rank; ++axis) permutes = order[axis] == int(axis);
-    if (!permutes) fail_at(at, "the order is no permutation of the axes");
+    if (!permutes) fail_at(at, "the order is not a permutation of the axes");
   }
 
   std::vector<Point> bases(size_t rank) {

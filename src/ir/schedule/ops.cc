@@ -46,7 +46,7 @@ void verify_view_bounds(Type memory, Type view, OpVerifier& verifier) {
 void verify_view(Op* op, OpVerifier& verifier) {
   Type memory = op->in(in::View::memory)->type();
   Type view = op->result()->type();
-  if (!view->is(TypeKind::View)) return verifier.error("its result is no view but {}", view->text);
+  if (!view->is(TypeKind::View)) return verifier.error("its result is not a view but {}", view->text);
   if (view->space != MemorySpace::Global)
     verifier.error("a window on a parameter is in global memory");
   check_dtype(memory, view, verifier);
@@ -87,7 +87,7 @@ void verify_gather(Op* op, OpVerifier& verifier) {
   Type result = op->result()->type();
   check_dtype(table, result, verifier);
   if (!is_integer(rows->dtype))
-    verifier.error("row numbers are {}, which is no integer", to_string(rows->dtype));
+    verifier.error("row numbers are {}, which is not an integer", to_string(rows->dtype));
   if (table->rank() != 2 || rows->rank() != 1 || result->rank() != 2) {
     return verifier.error(
         "it takes a table of rank 2 and rows of rank 1 and gives a tile of rank 2");
@@ -177,7 +177,7 @@ void verify_constant(Op* op, OpVerifier& verifier) {
   // Near 2^63 a double cannot represent which i64 fit; an Int always fits.
   bool exact = value->is(AttrKind::Int) && bits == 64 && is_signed;
   if (exact || (number == std::floor(number) && number >= low && number < high)) return;
-  verifier.error("{} is no value of {}", value->text, to_string(dtype));
+  verifier.error("{} is not a value of {}", value->text, to_string(dtype));
 }
 
 void verify_splat(Op* op, OpVerifier& verifier) {
@@ -241,7 +241,7 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
   for (size_t i = 0; i < perm.size(); ++i) {
     bool fits = perm[i] >= 0 && perm[i] < int64_t(perm.size());
     if (!fits || seen[size_t(perm[i])])
-      return verifier.error("perm is no permutation of its axes");
+      return verifier.error("perm is not a permutation of its axes");
     seen[size_t(perm[i])] = true;
     if (to->dims[i] != from->dims[size_t(perm[i])]) {
       verifier.error("axis {} of the result is {}, not {}", i, to->dims[i]->text,
@@ -254,7 +254,7 @@ void verify_transpose(Op* op, OpVerifier& verifier) {
 void check_kind(Op* op, Type from, OpVerifier& verifier) {
   std::string_view kind = op->attr(common::Along::kind);
   if (kind != "sum" && kind != "prod" && kind != "max" && kind != "min") {
-    verifier.error("'{}' is no kind of reduction", kind);
+    verifier.error("'{}' is not a kind of reduction", kind);
   }
   if (from->dtype == DType::Bool) verifier.error("it does not take bool");
 }

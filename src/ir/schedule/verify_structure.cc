@@ -48,7 +48,7 @@ void verify_carried(Op* op, unsigned first, OpVerifier& verifier) {
   }
   for (unsigned i = 0; i < first; ++i) {
     if (!belongs_to(body->arg(i)->type(), ValueClass::Index))
-      verifier.error("argument {} is no i64 index", i);
+      verifier.error("argument {} is not an i64 index", i);
   }
   for (unsigned i = 0; i < op->result_count(); ++i) {
     Type type = op->result(i)->type();
@@ -90,7 +90,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   if (body->next()) verifier.error("its body has more than one block");
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     if (!belongs_to(body->arg(i)->type(), ValueClass::Tensor))
-      verifier.error("parameter {} is no tensor", i);
+      verifier.error("parameter {} is not a tensor", i);
   }
   int64_t outputs = op->attr(attr::Kernel::outputs);
   if (outputs < 1 || outputs > int64_t(body->arg_count())) {
@@ -169,7 +169,7 @@ void verify_pipeline(Op* op, OpVerifier& verifier) {
   if (op->has(attr::Pipeline::axis)) {
     Attr axis = find_axis(enclosing_kernel(op), op->required(attr::Pipeline::axis));
     if (!axis || entry::read(axis, Axis::grid)) {
-      verifier.error("'{}' is no loop axis of its kernel", op->required(attr::Pipeline::axis));
+      verifier.error("'{}' is not a loop axis of its kernel", op->required(attr::Pipeline::axis));
     }
   }
   verify_carried(op, 1, verifier);

@@ -55,7 +55,7 @@ Attr make_dict(Context& context, std::initializer_list<OpAttr> entries) {
 }
 
 std::string problem_of(Attr dict, Dict row) {
-  if (!dict->is(AttrKind::Dict)) return fmt::format("{} is no dictionary", dict->text);
+  if (!dict->is(AttrKind::Dict)) return fmt::format("{} is not a dictionary", dict->text);
   std::span<const EntryRow> rows = rows_of(row);
   for (const EntryRow& known : rows) {
     Attr value = dict->get(known.name);

@@ -147,7 +147,7 @@ std::optional<size_t> KernelRun::address(const EvalValue& window, const Position
   }
   size_t bytes = byte_size(dtype);
   if (!window.memory) {
-    fail("barriers and channels are no memory of elements");
+    fail("barriers and channels are not memory of elements");
     return std::nullopt;
   }
   if (window.layout) {

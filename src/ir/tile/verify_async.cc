@@ -230,7 +230,7 @@ void verify_instruction(Op* mma, std::string_view name, OpVerifier& verifier) {
 void verify_mma(Op* op, OpVerifier& verifier) {
   Type a = op->in(in::Mma::a)->type(), b = op->in(in::Mma::b)->type(),
        c = op->in(in::Mma::c)->type();
-  if (!a->is(TypeKind::Tile) && !expect_shared(verifier, "a, where it is no tile,", a)) return;
+  if (!a->is(TypeKind::Tile) && !expect_shared(verifier, "a, where it is not a tile,", a)) return;
   if (!expect_shared(verifier, "b", b)) return;
   bool shapes = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
   if (!shapes) return verifier.error("{} x {} has no MMA", to_text(a->dims), to_text(b->dims));

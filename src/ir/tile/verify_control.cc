@@ -42,7 +42,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
   }
   for (unsigned i = 0; i < body->arg_count(); ++i) {
     Type type = body->arg(i)->type();
-    if (!type->is(TypeKind::Tensor)) verifier.error("parameter {} is no tensor: {}", i, type->text);
+    if (!type->is(TypeKind::Tensor)) verifier.error("parameter {} is not a tensor: {}", i, type->text);
   }
   if (kind_of(body->back()) != OpKind::Return) verifier.error("it does not end with tile.return");
   for (Attr schedule : {op->attr(attr::Kernel::schedule), op->attr(attr::Kernel::chosen)}) {

@@ -134,7 +134,7 @@ class ThreadVerifier {
     layout::TextError why;
     std::optional<layout::SharedLayout> shared = layout::parse_shared_layout(type->layout, &why);
     if (!shared)
-      return error(op, "'{}' is no layout of shared memory: {}", type->layout, why.message);
+      return error(op, "'{}' is not a layout of shared memory: {}", type->layout, why.message);
     bool fits =
         type->rank() >= size_t(shared->rank()) &&
         same_extents(last_extents(type, size_t(shared->rank())), shared->extents(), shared->rank());
@@ -149,7 +149,7 @@ class ThreadVerifier {
     auto [known, fresh] = layouts_.try_emplace(type->layout);
     if (fresh) known->second = layout::parse_layout(type->layout, &why);
     const std::optional<layout::Layout>& layout = known->second;
-    if (!layout) return error(op, "'{}' is no layout of a tile: {}", type->layout, why.message);
+    if (!layout) return error(op, "'{}' is not a layout of a tile: {}", type->layout, why.message);
     if (!same_extents(last_extents(type, type->rank()), layout->extents(), layout->rank())) {
       return error(op, "the layout has other extents than the tile: {}", type->text);
     }

@@ -203,7 +203,7 @@ void verify_pair_rows(Op* op, OpVerifier& verifier) {
   Type a = op->operand(0)->type();
   std::optional<int64_t> rows = known(a, 0), columns = known(a, 1);
   if (!rows || !columns || *rows % 2 != 0) {
-    return verifier.error("{} are no constant extents with an even number of rows",
+    return verifier.error("{} are not constant extents with an even number of rows",
                           to_text(a->dims));
   }
   DimTable& dims = op->module()->context().dims();

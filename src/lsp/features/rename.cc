@@ -95,7 +95,7 @@ std::string refuse_name(const std::string& name, const Symbol& symbol) {
   if (!meaning.empty()) return fmt::format("'{}' is {}", name, meaning);
   if (is_name) return "";
   bool keyword = lexed.tokens.size() == 1 && is_keyword(lexed.tokens[0].kind);
-  return keyword ? fmt::format("'{}' is a keyword", name) : fmt::format("'{}' is no name", name);
+  return keyword ? fmt::format("'{}' is a keyword", name) : fmt::format("'{}' is not a name", name);
 }
 
 std::string with_article(std::string_view noun) {

@@ -71,7 +71,7 @@ Json read_message(std::string_view body, std::string& problem) {
   Json message = Json::parse(body, nullptr, false);
   if (message.is_discarded()) message = Json::parse(with_replacements(body), nullptr, false);
   if (message.is_discarded()) {
-    problem = "the message is no JSON";
+    problem = "the message is not JSON";
     return nullptr;
   }
   if (nests_too_deeply(body)) problem = fmt::format("the message nests values more than {} deep", max_message_depth);

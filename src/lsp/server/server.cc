@@ -420,7 +420,7 @@ void Server::receive(std::string_view body) {
   }
   bool answers = message.is_object() && method.is_null() && (message.contains("result") || message.contains("error"));
   if (answers) return;
-  state_->send(make_error(is_id(id) ? id : Json(), ErrorCode::InvalidRequest, "the message is no request"));
+  state_->send(make_error(is_id(id) ? id : Json(), ErrorCode::InvalidRequest, "the message is not a request"));
 }
 
 bool Server::work() { return state_->answer_jobs() || state_->background(); }

@@ -48,8 +48,8 @@ void take_byte_size(CLI::Option& option) {
         std::optional<uint64_t> bytes = read_byte_size(text);
         if (!bytes) {
           return fmt::format(
-              "'{}' is no size: it takes a number of bytes above 0, or one with kB, MB or GB, which count in 1000, or "
-              "KiB, MiB or GiB, which count in 1024",
+              "'{}' is not a size: it takes a number of bytes above 0, or one with kB, MB or GB, which count in 1000, "
+              "or KiB, MiB or GiB, which count in 1024",
               text);
         }
         text = std::to_string(*bytes);
@@ -65,7 +65,7 @@ void take_count(CLI::Option& option, uint64_t least, uint64_t most) {
     auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), count);
     bool is_number = status == std::errc() && end == text.data() + text.size();
     bool is_count = is_number && count >= least && count <= most;
-    return is_count ? std::string() : fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+    return is_count ? std::string() : fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
   });
 }
 
@@ -82,7 +82,7 @@ void take_folder(CLI::Option& option) {
   option.type_name("DIR")->check([](const std::string& path) {
     std::error_code error;
     if (std::filesystem::is_directory(path, error)) return std::string();
-    return fmt::format("'{}' is no folder", path) + (std::filesystem::exists(path, error) ? "" : " that is there");
+    return fmt::format("'{}' is not {} folder", path, std::filesystem::exists(path, error) ? "a" : "an existing");
   });
 }
 
@@ -90,7 +90,7 @@ void take_existing(CLI::Option& option, std::string_view kind) {
   option.check([kind = std::string(kind)](const std::string& path) {
     std::error_code error;
     bool is_there = std::filesystem::exists(path, error);
-    return is_there ? std::string() : fmt::format("'{}' is no {} that is there", path, kind);
+    return is_there ? std::string() : fmt::format("'{}' is not an existing {}", path, kind);
   });
 }
 

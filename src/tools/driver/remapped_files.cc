@@ -28,7 +28,7 @@ std::string refuse_remap(const std::string& spelt) {
   if (!is_pair) return fmt::format("'{}' names no two files; it takes FILE=TEXT", spelt);
   std::error_code error;
   std::string text = spelt.substr(at + 1);
-  return fs::exists(text, error) ? "" : fmt::format("'{}' is no file that is there", text);
+  return fs::exists(text, error) ? "" : fmt::format("'{}' is not an existing file", text);
 }
 
 RemappedFiles::RemappedFiles(const std::vector<std::string>& remapped) {

@@ -90,7 +90,7 @@ std::vector<std::string> target_names() {
 std::string refuse_define(const std::string& define) {
   std::string name = define.substr(0, define.find('='));
   if (is_macro_name(name)) return "";
-  return "'" + name + "' is no name; it takes NAME or NAME=VALUE";
+  return "'" + name + "' is not a name; it takes NAME or NAME=VALUE";
 }
 
 void add_input_options(CLI::App& app, Options& options) {

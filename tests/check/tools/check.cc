@@ -5,7 +5,7 @@
 //   tessera-check --seed 1234 --show                 the program of one seed
 //   tessera-check --names --count 5000               only the names of each: by their text, and by their evaluation
 //   tessera-check --names examples/gpt/gpt.tsr       those of files
-//   tessera-check --summary log.*                    what some logs come to
+//   tessera-check --summary log.*                    the totals of some logs
 //
 // A log has a line of JSON for each program; seeds that it has are not run again.
 
@@ -396,7 +396,7 @@ int main(int argc, char** argv) {
       "  tessera-check --seed 1234 --show           the program of one seed\n"
       "  tessera-check --names --count 5000         only the names of each: by their text, and by their evaluation\n"
       "  tessera-check --names stdlib/nn.tsr        those of files\n"
-      "  tessera-check --summary log.*              what some logs come to\n"
+      "  tessera-check --summary log.*              the totals of some logs\n"
       "\n"
       "Exit status:\n"
       "  0  all programs passed or were refused with a reason\n"

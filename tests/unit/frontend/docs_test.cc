@@ -95,7 +95,7 @@ TEST_CASE("the pages of the language show each construct of the grammar") {
   }
   for (int kind = 0; kind <= int(ast::NodeKind::FromImport); ++kind) {
     auto node = ast::NodeKind(kind);
-    // A set is no value; braces hold effects.
+    // A set is not a value; braces hold effects.
     bool none = node == ast::NodeKind::ErrorExpr || node == ast::NodeKind::ErrorStmt || node == ast::NodeKind::Set;
     INFO(ast::kind_name(node));
     CHECK(shown.nodes.count(node) == size_t(!none));

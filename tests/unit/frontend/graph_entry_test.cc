@@ -180,7 +180,7 @@ TEST_CASE("kernels of the standard library are built without a word") {
   CHECK(fixture.diagnostics.all().empty());
 }
 
-TEST_CASE("a name of a file that is no name of the IR") {
+TEST_CASE("a name of a file that is not a name of the IR") {
   Fixture fixture;
   CHECK(has(fixture.compile("@jit\ndef f(x: Tensor[N, f32]):\n    return x\n", "<stdin>"),
             "module @"));

@@ -44,7 +44,7 @@ TEST_CASE("What is no element is refused where an op on elements gets it") {
   CHECK(body("x: Tensor[B, f32]", "x * (1, 2)").find("[wrong-operands]") != std::string::npos);
 }
 
-TEST_CASE("An int that is no size of the signature is an input") {
+TEST_CASE("An int that is not a size of the signature is an input") {
   CHECK(body("x: Tensor[B, i64], n: int", "x * n") == R"(    %0: tensor<B, i64> = gir.broadcast %n
     %1: tensor<B, i64> = gir.mul %x, %0
     gir.return [%1]

@@ -80,7 +80,7 @@ TEST_CASE("A bare name in a dimension position declares a symbol") {
   CHECK(declared_by("x: Tensor[B, g, f32]", "const g = 8 / 2\n") == "B ;");
 }
 
-TEST_CASE("A name in the dtype position that is no dtype is a dtype parameter") {
+TEST_CASE("A name in the dtype position that is not a dtype is a dtype parameter") {
   CHECK(declared_by("x: Tensor[B, T], y: Tensor[B, T @accum(f32)]") == "B ; T");
   CHECK(declared_by("x: Tensor[B, T], T: dtype") == "B ; T");
   CHECK(declared_by("x: Tensor[B, half]") == "B ;");

@@ -64,7 +64,7 @@ TEST_CASE("a block's colon is missing and the block is parsed all the same") {
   CHECK(tags("if a\nb\n") == "expected-token@1:5");
 }
 
-TEST_CASE("an assignment is no condition") {
+TEST_CASE("an assignment is not a condition") {
   Parsed parsed = parse("if a = 3:\n  b\nwhile c = d:\n  e\n");
   CHECK(parsed.tags == "assignment-in-condition@1:6 assignment-in-condition@3:9");
   CHECK(parsed.messages.find("help: write '==' to compare") != std::string::npos);

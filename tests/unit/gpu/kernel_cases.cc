@@ -547,7 +547,7 @@ def f(a: Tensor[M, 16, bf16], b: Tensor[16, 128, bf16]) -> Tensor[M, 128, bool]:
 )", {{{"M", 200}}, {{"M", 1}}}, 0)};
 }
 
-/// Matmuls of tiles whose heights are no whole groups of the eight rows that a swizzle permutes.
+/// Matmuls of tiles whose heights are not whole groups of the eight rows that a swizzle permutes.
 std::vector<GpuCase> odd_blocks() {
   auto matmul = [](const char* name, const char* dtype, const char* schedule) {
     return kernel_case(name, fmt::format(R"(

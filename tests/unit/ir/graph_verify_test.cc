@@ -98,7 +98,7 @@ const std::vector<Refused>& refused() {
       {{}, "%r: tensor<3, u8> = gir.full {value = 256}", "'256' is no u8"},
       {{}, "%r: tensor<3, i32> = gir.full {value = 0.5}", "'0.5' is no i32"},
       {{}, "%r: tensor<3, i32> = gir.full {value = nan}", "'nan' is no i32"},
-      {{}, "%r: tensor<bool> = gir.full {value = 2}", "'2' is no bool"},
+      {{}, "%r: tensor<bool> = gir.full {value = 2}", "'2' is not a bool"},
       {{},
        "%r: tensor<2, f32> = gir.constant {values = [1.0]}",
        "1 elements do not make a tensor<2, f32>"},
@@ -107,7 +107,7 @@ const std::vector<Refused>& refused() {
        "its dims must be numbers, not [B]"},
       {{}, "%r: tensor<1, i8> = gir.constant {values = [1.0]}", "'1.0' is no i8"},
       {{}, "%r: tensor<1, i4> = gir.constant {values = [8]}", "'8' is no i4"},
-      {{}, "%r: tensor<1, f32> = gir.constant {values = [true]}", "'true' is no number"},
+      {{}, "%r: tensor<1, f32> = gir.constant {values = [true]}", "'true' is not a number"},
       {{}, "%r: tensor<B, i64> = gir.iota {axis = 1}", "axis 1 is outside 0 to 0"},
       {{}, "%r: tensor<B, f32> = gir.iota {axis = 0}", "coordinates are integers, not f32"},
       {{}, "%r: tensor<i32> = gir.dim {value = <B>}", "the result has dtype i32, not i64"},
@@ -259,7 +259,7 @@ const std::vector<Refused>& refused() {
        "has for each operand its number, in order"},
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, sizes = {W = \"W\"}}",
-       "'W' of 'sizes' is no size"},
+       "'W' of 'sizes' is not a size"},
       {{"%a: tensor<B, f32>"}, "%r: tensor<C, f32> = gir.cast %a", "another shape"},
   };
   return cases;
@@ -351,7 +351,7 @@ TEST_CASE("loops and branches that do not hold together are refused") {
        "'N' is a dim of the function"},
       {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"2i\"} do(%c: tensor<N, f32>) {\n  gir.yield "
        "[%c]\n}\n",
-       "'2i' is no name of a dim"},
+       "'2i' is not a name of a dim"},
       {"%r: tensor<N, f32> = gir.for [%a] {count = 2, counter = \"i\"} do(%c: tensor<N, f32>) {\n"
        "  %x: tensor<i, f32> = gir.full {value = 0.0}\n  gir.yield [%c]\n}\n",
        "depends on its counter"},

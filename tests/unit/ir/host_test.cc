@@ -153,8 +153,8 @@ TEST_CASE("a print has an item for each pair of buffers") {
   CHECK(TextFixture().round_trip(once) == once);
   check_body_report(print("[]"), "it has 0 items, and 1 and 1 buffers");
   check_body_report(print("[" + item + "]", "B x 1, bool"),
-                    "which is no bool of the dims of tensor<B x 1 x 4, f32>");
-  check_body_report(print("[" + item + "]", "B x 1 x 4, u8"), "which is no bool of the dims of");
+                    "which is not a bool of the dims of tensor<B x 1 x 4, f32>");
+  check_body_report(print("[" + item + "]", "B x 1 x 4, u8"), "which is not a bool of the dims of");
   check_body_report(print("[1]"), "each of 'items' must be a dict, not 1");
   for (const char* bad :
        {R"([{extents = [], label = "v", loop = 0, source = "", trip_counts = []}])",

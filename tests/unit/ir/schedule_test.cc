@@ -146,7 +146,7 @@ TEST_CASE("regions of the schedule level give what their ops state") {
   check_breaks(
       "      sched.pipeline [], [] {axis = \"m\", count = 1} do(%k: i64) {\n        sched.yield []\n   "
       "   }\n",
-      "'m' is no loop axis of its kernel");
+      "'m' is not a loop axis of its kernel");
   check_breaks(
       "      sched.pipeline [], [] {count = <N>} do(%k: i64) {\n        sched.yield []\n      }\n",
       "symbol 'N' occurs in no parameter's type");
@@ -154,7 +154,7 @@ TEST_CASE("regions of the schedule level give what their ops state") {
                "its region has 0 arguments, not 1");
   check_breaks(
       "      sched.pipeline [], [] {count = 1} do(%k: f32) {\n        sched.yield []\n      }\n",
-      "argument 0 is no i64 index");
+      "argument 0 is not an i64 index");
   check_breaks(
       "      sched.pipeline [], [] {count = 1} do(%k: i64) {\n        sched.yield [%k]\n      }\n",
       "its region yields 1 values, not 0");
@@ -194,7 +194,7 @@ TEST_CASE("memory ops of the schedule level keep their rules") {
   check_breaks(
       "      %0: tile<64, f32> = sched.full {value = 0.0}\n"
       "      %1: tile<64 x 32, f32> = sched.gather %x, %0, %j\n",
-      "row numbers are f32, which is no integer");
+      "row numbers are f32, which is not an integer");
   check_breaks(
       "      %0: tile<64, i64> = sched.full {value = 0}\n"
       "      %1: tile<32 x 32, f32> = sched.gather %x, %0, %j\n",
@@ -227,11 +227,11 @@ TEST_CASE("a window on a parameter of known size stays inside it") {
 
 TEST_CASE("ops on tiles keep their rules") {
   const std::string t = "      %t: tile<64 x 32, f32> = sched.full {value = 0.0}\n";
-  check_breaks("      %0: tile<4, i8> = sched.full {value = 128}\n", "128 is no value of i8");
-  check_breaks("      %0: tile<4, u8> = sched.full {value = -1}\n", "-1 is no value of u8");
-  check_breaks("      %0: tile<4, i32> = sched.full {value = 0.5}\n", "0.5 is no value of i32");
-  check_breaks("      %0: i32 = sched.constant {value = nan}\n", "nan is no value of i32");
-  check_breaks("      %0: i64 = sched.constant {value = 9.3e18}\n", "is no value of i64");
+  check_breaks("      %0: tile<4, i8> = sched.full {value = 128}\n", "128 is not a value of i8");
+  check_breaks("      %0: tile<4, u8> = sched.full {value = -1}\n", "-1 is not a value of u8");
+  check_breaks("      %0: tile<4, i32> = sched.full {value = 0.5}\n", "0.5 is not a value of i32");
+  check_breaks("      %0: i32 = sched.constant {value = nan}\n", "nan is not a value of i32");
+  check_breaks("      %0: i64 = sched.constant {value = 9.3e18}\n", "is not a value of i64");
   check_breaks("      %0: tile<4, f32> = sched.splat %i\n", "it converts i64 to f32");
   check_breaks("      %0: tile<4, i64> = sched.iota {axis = 1}\n",
                "axis 1 is outside a tile of rank 1");
@@ -243,13 +243,13 @@ TEST_CASE("ops on tiles keep their rules") {
   check_breaks(t + "      %0: tile<64 x 32, f32> = sched.transpose %t {perm = [1, 0]}\n",
                "axis 0 of the result is 64, not 32");
   check_breaks(t + "      %0: tile<64 x 32, f32> = sched.transpose %t {perm = [0, 0]}\n",
-               "perm is no permutation");
+               "perm is not a permutation");
   check_breaks(t + "      %0: tile<64 x 32, f32>, %1: tile<64, f32> = sched.scan %t {axis = 1, kind = \"sum\"}\n",
                "tile<64, f32> is not the total of tile<64 x 32, f32>");
   check_breaks(t + "      %0: tile<64 x 32, f32>, %1: tile<64 x 1, f32> = sched.scan %t {axis = 1, kind = \"mean\"}\n",
-               "'mean' is no kind of reduction");
+               "'mean' is not a kind of reduction");
   check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 1, kind = \"mean\"}\n",
-               "'mean' is no kind of reduction");
+               "'mean' is not a kind of reduction");
   check_breaks(t + "      %0: tile<64, f32> = sched.reduce %t {axis = 2, kind = \"sum\"}\n",
                "axis 2 is outside a tile of rank 2");
   check_breaks(t + "      %0: tile<32, f32> = sched.reduce %t {axis = 1, kind = \"sum\"}\n",

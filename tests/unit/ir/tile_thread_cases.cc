@@ -160,7 +160,7 @@ std::vector<TileCase> wrong_tiles() {
       {"", {full("tile<8, f32>"), "%b: tile<4, f32> = tile.slice %a {offsets = [5]}"}, "not within 8"},
       {"", {full("tile<8, f32>"), "%b: tile<4, f32> = tile.slice %a {offsets = [0, 0]}"}, "2 offsets"},
       {"", {full("tile<8, f32>"), "%b: tile<4, f32> = tile.convert_layout %a"}, "the result has dims [4], not [8]"},
-      {"", {full("tile<64 x 32, f32, #blocked<64, vector = 4>>")}, "is no layout of a tile"},
+      {"", {full("tile<64 x 32, f32, #blocked<64, vector = 4>>")}, "is not a layout of a tile"},
       {"", {full("tile<64 x 64, f32, " + blocked + ">")}, "other extents than the tile"},
       {"", {full("tile<32, f32, " + blocked + ">")}, "other extents than the tile"},
       {"", {full("tile<64 x 32, f32, " + blocked + ">")}, "a layout of 4 warps in 8 warps", ", threads = 256"},
@@ -193,7 +193,7 @@ std::vector<TileCase> wrong_tiles() {
        "elements of 2 bytes"},
       {"",
        {"%s: view<16 x 64, f32, strides = [64, 1], offset = 0, space = shared, #shared<16>> = tile.alloc_shared"},
-       "is no layout of shared memory"},
+       "is not a layout of shared memory"},
       {"",
        {"%s: view<16, f32, strides = [1], offset = 0, space = scratch, "
         "#shared<16, bytes = 4, swizzle = 0>> = tile.alloc"},

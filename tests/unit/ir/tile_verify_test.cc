@@ -261,7 +261,7 @@ std::vector<Case> wrong() {
       {"",
        {zero, "tile.if %z do {", "  tile.yield []", "} do {", "  tile.yield []", "}"},
        "must be bool"},
-      {"%x: i64", {}, "parameter 0 is no tensor"},
+      {"%x: i64", {}, "parameter 0 is not a tensor"},
   };
 }
 

@@ -189,21 +189,21 @@ TEST_CASE("a damaged table is described") {
   auto row = [](const std::string& text) {
     return R"({"format": 1, "target": "t", "kernels": {"f": [)" + text + "]}}";
   };
-  CHECK(table_error("{") == "'t.json' is not a table of schedules: the file: it is no JSON");
+  CHECK(table_error("{") == "'t.json' is not a table of schedules: the file: it is not JSON");
   CHECK_THAT(table_error("[]"), Catch::Contains("it has format, target and kernels"));
   CHECK_THAT(table_error(R"({"format": 2})"), Catch::Contains("only format 1 is known"));
   CHECK_THAT(table_error(R"({"format": 1, "target": 3, "kernels": {}})"),
-             Catch::Contains("target: it is no string"));
+             Catch::Contains("target: it is not a string"));
   CHECK_THAT(table_error(R"({"format": 1, "target": "t", "kernels": []})"),
-             Catch::Contains("kernels: it is no object"));
+             Catch::Contains("kernels: it is not an object"));
   CHECK_THAT(table_error(row("3")),
              Catch::Contains("row 1 of 'f': a row has dtypes, when and schedule"));
   CHECK_THAT(table_error(row(R"({"when": ["m < "], "schedule": {}})")),
-             Catch::Contains("is no condition"));
+             Catch::Contains("is not a condition"));
   CHECK_THAT(table_error(row(R"({"when": ["m <= 99999999999999999999"], "schedule": {}})")),
-             Catch::Contains("is no condition"));
+             Catch::Contains("is not a condition"));
   CHECK_THAT(table_error(row(R"({"dtypes": {"T": ["f33"]}, "schedule": {}})")),
-             Catch::Contains("\"f33\" is no dtype"));
+             Catch::Contains("\"f33\" is not a dtype"));
   CHECK_THAT(table_error(row(R"({"schedule": {"stage": 1}})")),
              Catch::Contains("'stage' is not a key of a schedule"));
   CHECK_THAT(table_error(row(R"({"schedule": {"stages": 0}})")), Catch::Contains("outside 1 to 8"));

@@ -247,7 +247,7 @@ TEST_CASE("transposing and reshaping move axes") {
   CHECK(!layout.reshape(std::vector<int32_t>{8, 16, 2}));
 }
 
-TEST_CASE("what breaks the invariants is no layout") {
+TEST_CASE("what breaks the invariants is not a layout") {
   auto axis0 = [](int32_t value) { return at({value}); };
   CHECK(refusal({1, {{{axis0(2)}}}, {}}) == "no basis reaches a bit of axis 0 below its highest");
   CHECK(refusal({1, {{{axis0(1)}, {axis0(1)}}}, {}}) ==

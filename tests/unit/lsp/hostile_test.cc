@@ -279,7 +279,7 @@ TEST_CASE("of a document with an edit that cannot be read nothing is said until 
   REQUIRE(client.tags(uri).size() == 1);
   bool is_any = false;
   std::string head = R"({"jsonrpc":"2.0","method":"textDocument/didChange","params":)";
-  SECTION("as it is no JSON") { client.raw(head + R"({"textDocument":{"uri":")" + uri + R"("},"contentChanges":[)"); }
+  SECTION("as it is not JSON") { client.raw(head + R"({"textDocument":{"uri":")" + uri + R"("},"contentChanges":[)"); }
   SECTION("as it nests without end") {
     client.raw(head + R"({"textDocument" : { "uri" : ")" + uri + R"("},"contentChanges":)" + std::string(300, '[') +
                std::string(300, ']') + "}}");

@@ -224,7 +224,7 @@ TEST_CASE("renaming reaches other files and refuses what is not ours") {
   CHECK(refused("gelu", "x") == "'gelu' is part of the language");
   CHECK(refused("layernorm(x)", "x") == "'layernorm' is part of the standard library");
   CHECK(refused("scaled", "if") == "'if' is a keyword");
-  CHECK(refused("scaled", "a b") == "'a b' is no name");
+  CHECK(refused("scaled", "a b") == "'a b' is not a name");
   CHECK(refused("scaled", "entry") == "'entry' is already the name of an entry here");
   CHECK(client.failure("textDocument/prepareRename", client.at(uri, "return y"))["code"] == -32803);
   Json prepared = client.request("textDocument/prepareRename", client.at(uri, "y = x"));
@@ -620,9 +620,9 @@ TEST_CASE("settings of a wrong kind are reported") {
     if (message.value("method", "") == "window/logMessage") reported.push_back(message["params"]["message"]);
   }
   CHECK(reported ==
-        std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is no list of texts",
-                                 "the setting 'defines' is no object", "the setting 'compilerPath' is no text",
-                                 "the setting 'sizes' is no object of sizes"});
+        std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is not a list of texts",
+                                 "the setting 'defines' is not an object", "the setting 'compilerPath' is no text",
+                                 "the setting 'sizes' is not an object of sizes"});
 }
 
 TEST_CASE("messages name lines and files as the document has them") {

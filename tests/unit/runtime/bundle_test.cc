@@ -369,7 +369,7 @@ TEST_CASE("kernel metadata that no machine could follow is refused", "[format]")
   CHECK(refused([](Meta& k) { k.descriptors[0].box[1] = 257; }) ==
         place + "descriptor 0: the box extent 257 is beyond 256");
   CHECK(refused([](Meta& k) { k.descriptors[0].box[0] = 4; }) ==
-        place + "descriptor 0: a row of its box is no multiple of 16 bytes");
+        place + "descriptor 0: a row of its box is not a multiple of 16 bytes");
   CHECK(refused([](Meta& k) { k.descriptors[0].box[0] = 128; }) ==
         place + "descriptor 0: a row of its box is longer than its swizzle");
   CHECK(refused([](Meta& k) { k.descriptors[0].swizzle = 16; }) ==

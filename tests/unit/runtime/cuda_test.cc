@@ -213,7 +213,7 @@ TEST_CASE("tensor maps describe the buffers and are kept", "[cuda]") {
     n = 6;
     CHECK(tsrLaunch(kernel, nullptr, {}, args, 4) == TSR_EINVAL);
     CHECK(last_error() ==
-          "kernel 'copy_boxes': the tensor map of 'x': the stride 4*N = 24 bytes is no multiple "
+          "kernel 'copy_boxes': the tensor map of 'x': the stride 4*N = 24 bytes is not a multiple "
           "of 16");
   }
   SECTION("an empty tensor has no map") {

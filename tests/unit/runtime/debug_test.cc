@@ -232,7 +232,7 @@ TEST_CASE("poison is told from NaN in every float", "[runtime][debug]") {
     CHECK(found.nan.count == 1);
     CHECK(found.nan.first == 3);
     CHECK(found.infinite.count == 0);
-    // NaN lies within no bounds, and what was not written is no number.
+    // NaN lies within no bounds, and what was not written is not a number.
     CHECK(found.outside.count == 2);
     CHECK(found.outside.first == 2);
   }

@@ -119,14 +119,14 @@ TEST_CASE("check_plan refuses what the interpreter could not follow", "[format]"
   CHECK(refusal([](Plan& p) { p.dims[1].name = "and"; }) ==
         "plan: the dimension name 'and' is malformed");
   CHECK(refusal([](Plan& p) { p.dims.push_back({"Q"}); }) ==
-        "plan: dimension 'Q' is no extent of an input or param");
+        "plan: dimension 'Q' is not an extent of an input or param");
   CHECK(refusal([](Plan& p) { p.dims[2].buffer = 1; }) ==
         "plan: dimension 'count' is not the value of a rank-0 integer input");
   CHECK(refusal([](Plan& p) {
           p.exprs[0].push_back({ExprOp::Add, 0});
         }) == "plan: expression 0: an operation finds too few values");
   CHECK(refusal([](Plan& p) { p.buffers[1].shape[0] = 99; }) ==
-        "plan: an extent of buffer 1 is no expression of the entry");
+        "plan: an extent of buffer 1 is not an expression of the entry");
   CHECK(refusal([](Plan& p) { p.buffers[1].alignment = 3; }) == "plan: buffer 1 has alignment 3");
   CHECK(refusal([](Plan& p) { p.buffers[2].name = "x"; }) ==
         "plan: the buffer name 'x' is there twice");
@@ -151,7 +151,7 @@ TEST_CASE("check_plan refuses steps that do not fit", "[format]") {
   CHECK(refusal([](Plan& p) { step<SelectStep>(p, 1).else_steps = 0xffffffff; }) ==
         "plan: step 1: its branches do not fit");
   CHECK(refusal([](Plan& p) { step<IfStep>(p, 7).buffer = 1; }) ==
-        "plan: step 7: its condition is no bool of one element");
+        "plan: step 7: its condition is not a bool of one element");
   CHECK(refusal([](Plan& p) { step<ForStep>(p, 3).body_steps = 0; }) ==
         "plan: step 3: its body is empty or does not fit");
   CHECK(refusal([](Plan& p) { step<ForStep>(p, 3).dim = 0; }) ==
@@ -281,7 +281,7 @@ TEST_CASE("check_plan refuses loops and exchanges that would not hold", "[format
   CHECK(refusal_of_loop([](Plan& p) { step<WhileStep>(p, 1).body_steps = 99; }) ==
         "plan: step 1: its body is empty or does not fit");
   CHECK(refusal_of_loop([](Plan& p) { step<WhileStep>(p, 1).buffer = 0; }) ==
-        "plan: step 2: its condition is no bool of one element");
+        "plan: step 2: its condition is not a bool of one element");
   CHECK(refusal_of_loop([](Plan& p) { p.buffers[4].first_step = p.buffers[4].last_step = 3; }) ==
         "plan: step 2: buffer 4 is not live here");
   CHECK(refusal_of_loop([](Plan& p) { step<SwapStep>(p, 4).b = 2; }) ==
@@ -295,7 +295,7 @@ TEST_CASE("check_plan refuses loops and exchanges that would not hold", "[format
   CHECK(refusal_of_loop([](Plan& p) { step<CheckStep>(p, 6).message = ""; }) ==
         "plan: step 6: it has no printable message");
   CHECK(refusal_of_loop([](Plan& p) { step<CheckStep>(p, 6).buffer = 2; }) ==
-        "plan: step 6: its condition is no bool of one element");
+        "plan: step 6: its condition is not a bool of one element");
   CHECK(refusal_of_loop([](Plan& p) { step<CopyStep>(p, 7).to = 0; }) == "plan: step 7: buffer 0 is only read");
   CHECK(refusal_of_loop([](Plan& p) {
           p.steps[5] = AliasStep{3, 2, intern_expr(p, const_expr(0))};

@@ -71,7 +71,7 @@ TEST_CASE("broken safetensors are named", "[format]") {
   CHECK(why_not(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "1234") ==
         "safetensors: ['a'].data_offsets: it does not have the size of shape and dtype");
   CHECK(why_not(R"({"a":{"dtype":"U8","shape":[9],"data_offsets":[0,9]}})", "1234") ==
-        "safetensors: ['a'].data_offsets: it is no range of the data");
+        "safetensors: ['a'].data_offsets: it is not a range of the data");
   CHECK(why_not(R"({"a":{"dtype":"U8","shape":[3],"data_offsets":[0,3]},)"
                 R"("b":{"dtype":"U8","shape":[3],"data_offsets":[2,5]}})",
                 "12345") == "safetensors: bytes before the tensor 'b' belong to two tensors");
@@ -127,7 +127,7 @@ TEST_CASE("a header of safetensors is JSON to its last byte", "[format]") {
     CHECK(name(broken) == "safetensors: an escape of a string is broken");
   }
   for (const std::string& broken : {std::string("\x01"), std::string("\xff"), std::string(1, '\0')}) {
-    CHECK(name(broken) == "safetensors: a string has bytes that are no text");
+    CHECK(name(broken) == "safetensors: a string has bytes that are not text");
   }
   CHECK(name("\\u001b[31m") == "safetensors: ['\\x1b[31m']: the name is empty, too long or not printable");
   CHECK(name("a\xe2\x80\xae") == "safetensors: ['a\\u202e']: the name is empty, too long or not printable");
@@ -191,7 +191,7 @@ TEST_CASE("npy headers are read as NumPy writes them", "[format]") {
   CHECK(npy_error(npy_file("{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}",
                            "1234")) == "npy: structured arrays are not read");
   CHECK(npy_error(npy_file("{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }", "")) ==
-        "npy: an extent is no number");
+        "npy: an extent is not a number");
   CHECK(npy_error(npy_file("{'descr': '<f4', 'descr': '<f4'}", "")) ==
         "npy: the header's key 'descr' is not expected");
   CHECK(npy_error(npy_file("{'descr': '<f4'}", "")) ==

@@ -225,7 +225,7 @@ TEST_CASE("tsr verify reads every part of a bundle, and loading refuses what it 
   CHECK(without_file(code) == "the bundle has no kernels/cpu-x86-64-v3/kernels.so\n");
   CHECK(with_file(code, "") == "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is too short\n");
   CHECK(with_file(code, std::string(9000, 'x')) ==
-        "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is no ELF file\n");
+        "the bundle's kernels/cpu-x86-64-v3/kernels.so: it is not an ELF file\n");
   CHECK(refusal([](Manifest& manifest, auto&) {
           manifest.abi_minor = 99;
         }).starts_with("the bundle was built for ABI 1.99"));
@@ -277,13 +277,14 @@ TEST_CASE("tsr verify reads the code of a GPU", "[tsr]") {
   const std::string error = "tsr: error: c.bundle: the bundle";
   CHECK(verified("cubin", "absent").find(": sound, ") != std::string::npos);
   CHECK(verified("ptx", "absent") == error + " has no kernels/cuda-sm_90a/kernels.ptx\n");
-  CHECK(verified("ptx", "") == error + "'s kernels/cuda-sm_90a/kernels.ptx: it is no PTX\n");
-  CHECK(verified("ptx", "garbage") == error + "'s kernels/cuda-sm_90a/kernels.ptx: it is no PTX\n");
+  CHECK(verified("ptx", "") == error + "'s kernels/cuda-sm_90a/kernels.ptx: it is not PTX\n");
+  CHECK(verified("ptx", "garbage") == error + "'s kernels/cuda-sm_90a/kernels.ptx: it is not PTX\n");
   CHECK(verified("ptx", ".version 8.0\n.entry add_one_more\n") ==
         error + "'s kernels/cuda-sm_90a/kernels.ptx: it has no kernel 'add_one'\n");
-  CHECK(verified("cubin", "") == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
-  CHECK(verified("cubin", std::string(5000, 'x')) == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
-  CHECK(verified("cubin", sample_object()) == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n");
+  CHECK(verified("cubin", "") == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is not a cubin\n");
+  CHECK(verified("cubin", std::string(5000, 'x')) ==
+        error + "'s kernels/cuda-sm_90a/kernels.cubin: it is not a cubin\n");
+  CHECK(verified("cubin", sample_object()) == error + "'s kernels/cuda-sm_90a/kernels.cubin: it is not a cubin\n");
   // The sections are: nothing, a table of symbols, its names.
   const std::string cubin(BundleView::open(sound)->find(kernels_path(target, "cubin"))->bytes);
   uint64_t sections = 0;
@@ -294,7 +295,7 @@ TEST_CASE("tsr verify reads the code of a GPU", "[tsr]") {
     return verified("cubin", bytes);
   };
   auto in_section = [&](size_t section, size_t field) { return sections + section * sizeof(Elf64_Shdr) + field; };
-  const std::string no_cubin = error + "'s kernels/cuda-sm_90a/kernels.cubin: it is no cubin\n";
+  const std::string no_cubin = error + "'s kernels/cuda-sm_90a/kernels.cubin: it is not a cubin\n";
   CHECK(verified("cubin", cubin).find(": sound, ") != std::string::npos);
   CHECK(changed(in_section(1, offsetof(Elf64_Shdr, sh_type)), uint32_t(SHT_PROGBITS)) == no_cubin);
   CHECK(changed(in_section(2, offsetof(Elf64_Shdr, sh_type)), uint32_t(SHT_PROGBITS)) == no_cubin);

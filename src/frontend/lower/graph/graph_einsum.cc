@@ -49,14 +49,14 @@ EinsumSpec parse_einsum(std::string text) {
   EinsumSpec spec;
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   for (size_t at = text.find("..."); at != text.npos; at = text.find("...")) text.replace(at, 3, {'\n'});
-  if (has(text, rest)) spec.problem = "'.' is no letter";
+  if (has(text, rest)) spec.problem = "'.' is not a letter";
   std::replace(text.begin(), text.end(), '\n', rest);
   size_t arrow = text.find("->");
   std::string left = text.substr(0, arrow);
   std::string all = left + (arrow == std::string::npos ? "" : text.substr(arrow + 2));
   for (char c : all) {
     if (c != ',' && c != rest && !std::isalpha(static_cast<unsigned char>(c))) {
-      spec.problem = fmt::format("'{}' is no letter", c);
+      spec.problem = fmt::format("'{}' is not a letter", c);
       return spec;
     }
   }

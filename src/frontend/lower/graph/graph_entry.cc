@@ -326,7 +326,8 @@ bool GraphBuilder::add_state(const TypePattern& pattern, const SignatureParamete
   bool list = pattern.kind == PatternKind::Tuple;
   auto is_state = [](const TypePattern& each) { return each.kind == PatternKind::State; };
   if (list && !std::all_of(pattern.elements.begin(), pattern.elements.end(), is_state)) {
-    evaluator_.unsupported(pattern.loc, fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+    evaluator_.unsupported(pattern.loc,
+                           fmt::format("parameter '{}' of an entry, which is not a tensor,", parameter.name));
     return false;
   }
   std::vector<Datum> states;
@@ -359,7 +360,7 @@ bool GraphBuilder::add_input(const Function& function, const Signature& signatur
   }
   if (!tensor && !scalar) {
     evaluator_.unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
-                           fmt::format("parameter '{}' of an entry, which is no tensor,", parameter.name));
+                           fmt::format("parameter '{}' of an entry, which is not a tensor,", parameter.name));
     return false;
   }
   if (!pattern.layout.empty()) {

@@ -195,7 +195,7 @@ bool GraphBuilder::check_indices(const IrValue& indices, Loc loc) {
   if (indices.storage == DType::Bool) {
     report(diag::unsupported_construct, loc, "a subscript that is a mask")
         .help(
-            "the number of elements that a mask selects is no size that a type can name; "
+            "the number of elements that a mask selects is not a size that a type can name; "
             "where(mask, x, 0.0) keeps the shape");
     return false;
   }

@@ -151,7 +151,7 @@ bool KernelBuilder::check_lines() {
                            : is_dot ? "the dot" : "the op";
     auto builder = report(diag::unrelated_axes, op->loc(), what, name(found->first), name(found->second));
     if (is_dot) help_transpose(builder, search, op);
-    builder.help(fmt::format("blocks of both have {} elements by chance: other blocks would give other results",
+    builder.help(fmt::format("only this schedule gives both {} elements: other blocks would give other results",
                              found->first.tile()->text));
   });
   return good;

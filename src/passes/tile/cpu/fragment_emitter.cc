@@ -461,7 +461,7 @@ FragmentEmitter::Known FragmentEmitter::write_scalar(Op* op) {
     operands[op->operand(i)] = operand.value;
   }
   if (op->region_count() || !op->is_pure()) {
-    reject(op, "it is no arithmetic");
+    reject(op, "it is not arithmetic");
     return {zero_, 0};
   }
   enter(level);
