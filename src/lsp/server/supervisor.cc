@@ -246,7 +246,7 @@ void Supervisor::set_aside(const std::string& uri, const std::string& reason) {
 void Supervisor::worker_ended() {
   std::string uri = worker_->busy_with();
   int code = worker_->wait();
-  if (worker_->wanted_memory()) passed_limit_ = fmt::format("it took more than {} MB", limits_.memory >> 20);
+  if (worker_->wanted_memory()) passed_limit_ = fmt::format("it took more than {} MiB", limits_.memory >> 20);
   worker_.reset();
   if (is_over()) {
     exit_code_ = code < 0 || !shut_down_ ? 1 : code;

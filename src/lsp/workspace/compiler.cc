@@ -146,7 +146,7 @@ std::optional<std::string> run(const Compilation& compilation, const std::functi
     case ChildEnd::Stopped: error = fmt::format("'{}' was ended before it was done", program); break;
     case ChildEnd::OutOfTime: error = fmt::format("'{}' was ended after {} seconds", program, time_limit); break;
     case ChildEnd::TooMuchOutput:
-      error = fmt::format("'{}' was ended: it printed more than {} MB", program, max_child_output >> 20);
+      error = fmt::format("'{}' was ended: it printed more than {} MiB", program, max_child_output >> 20);
       break;
     case ChildEnd::ByItself:
       if (result.status == 0) return std::move(result.out);
