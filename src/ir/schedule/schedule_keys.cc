@@ -148,17 +148,23 @@ std::vector<ScheduleProblem> check_schedule(Attr schedule) {
   return problems;
 }
 
-std::vector<std::string> unread_parts(std::string_view name, Attr value, const Machine& machine) {
+std::vector<UnreadPart> unread_parts(std::string_view name, Attr value, const Machine& machine) {
   const ScheduleKey* key = find_schedule_key(name);
-  if (!key || !is_among(key->machines, machine)) return {};
-  if (!is_among(key->readers, machine)) return {fmt::format("'{}'", name)};
-  std::vector<std::string> parts;
+  if (!key) return {};
+  if (key->readers == ScheduleReaders::None) return {{fmt::format("'{}'", name), true}};
+  bool is_for_it = is_among(key->machines, machine);
+  if (is_for_it && !is_among(key->readers, machine)) return {{fmt::format("'{}'", name)}};
+  std::vector<UnreadPart> parts;
+  auto add = [&](std::string_view part, bool is_read, bool is_everywhere) {
+    if (!is_everywhere && (is_read || !is_for_it)) return;
+    parts.push_back({fmt::format("'{}' of '{}'", part, name), is_everywhere});
+  };
   if (key->kind == ScheduleValueKind::Roles) {
     for (const auto& [role, number] : value->entries) {
-      if (!reads_role(name, role, machine)) parts.push_back(fmt::format("'{}' of '{}'", role, name));
+      add(role, reads_role(name, role, machine), role != "mma" && role != "load");
     }
   }
-  if (name == "order" && value->string == "columns") parts.push_back("'columns' of 'order'");
+  if (name == "order" && value->string == "columns") add(value->string, false, true);
   return parts;
 }
 

@@ -72,10 +72,14 @@ struct ScheduleProblem {
 std::optional<ScheduleProblem> check_schedule_value(std::string_view key, Attr value);
 /// Checks every entry of a Dict.
 std::vector<ScheduleProblem> check_schedule(Attr schedule);
-/// The part of a key's value that the machine does not read, although the key is for it, as a
-/// message names it: "'cluster'", "'store' of 'roles'". Nothing for machines that the key is not
-/// for.
-std::vector<std::string> unread_parts(std::string_view key, Attr value, const Machine& machine);
+/// A part of a key's value that nothing reads.
+struct UnreadPart {
+  std::string text;            ///< as a message names it: "'cluster'", "'store' of 'roles'"
+  bool is_everywhere = false;  ///< no target reads it
+};
+/// The parts of a key's value that the machine does not read, although the key is for it, and those that no target
+/// reads.
+std::vector<UnreadPart> unread_parts(std::string_view key, Attr value, const Machine& machine);
 /// The problem in one line.
 std::string to_string(const ScheduleProblem& problem);
 /// Reports the problem as a user's error.

@@ -357,11 +357,12 @@ bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
 void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
   const Machine* machine = find_machine(request_.machine);
   if (!machine || evaluator_.is_open() || session().is_builtin(loc)) return;
-  for (const std::string& part : schedule::unread_parts(key, value, *machine)) {
-    std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, machine->name);
+  for (const auto& [part, is_everywhere] : schedule::unread_parts(key, value, *machine)) {
+    std::string target = is_everywhere ? "any target" : fmt::format("'{}'", machine->name);
+    std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, target);
     if (!session().say_once(std::move(what))) continue;
     Loc place = place_of_key(session().sources(), loc, key);
-    session().diagnostics().report(diag::schedule_no_effect, place, part, function_.name, machine->name)
+    session().diagnostics().report(diag::schedule_no_effect, place, part, function_.name, target)
         .help("docs/schedules.md says which targets read which key");
   }
 }

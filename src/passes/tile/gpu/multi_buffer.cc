@@ -123,7 +123,8 @@ Status multi_buffer(Module& module, PassContext& context) {
   }
   for (const auto& [loc, name, outcome] : asked) {
     if (outcome == Stages::Used) continue;
-    context.diagnostics.report(diag::schedule_no_effect, loc, "'stages'", name, context.machine->name)
+    std::string target = fmt::format("'{}'", context.machine->name);
+    context.diagnostics.report(diag::schedule_no_effect, loc, "'stages'", name, target)
         .help(why_without(outcome));
   }
   return success;

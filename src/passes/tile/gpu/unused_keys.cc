@@ -55,7 +55,7 @@ void report_unused_keys(Module& module, PassContext& context) {
     for (const auto& [key, why] : unused_keys(kernel, *context.machine)) {
       context.diagnostics
           .report(diag::schedule_no_effect, kernel->loc(), fmt::format("'{}'", key), kernel_name(kernel),
-                  context.machine->name)
+                  fmt::format("'{}'", context.machine->name))
           .help(why);
     }
   }
