@@ -244,7 +244,7 @@ void help_uncallable(DiagnosticEngine::Builder& builder, const SourceManager& so
     Loc brackets = loc;
     brackets.column += loc.length - 2;
     brackets.length = 2;
-    builder.fix(fmt::format("'{}' is no function: leave the brackets out", member.substr(1)), brackets, "");
+    builder.fix(fmt::format("'{}' is not a function: leave the brackets out", member.substr(1)), brackets, "");
   }
 }
 
@@ -550,8 +550,11 @@ CallFrame Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   refused.result = Datum::poison();
   if (!may_call(function, loc)) return refused;
   if (!function.unsupported.empty()) {
-    auto builder =
-        report(diag::unsupported_construct, function.loc, fmt::format("decorator '@{}'", function.unsupported));
+    Loc place = function.loc;
+    for (const ast::Decorator& decorator : function.def->decorators) {
+      if (decorator.path.back().text == function.unsupported) place = decorator.loc;
+    }
+    auto builder = report(diag::unsupported_construct, place, fmt::format("decorator '@{}'", function.unsupported));
     std::string_view help = help_for_decorator(function.unsupported);
     if (!help.empty()) builder.help(std::string(help));
     return refused;

@@ -179,11 +179,12 @@ void warn_of_placement(Evaluator& evaluator, const Placement& placement, Loc loc
           .help("targets say what a program is compiled for: --target=…");
       return;
     case Placement::Kind::Prefetch:
-      warn("'prefetch'");
+      warn("'prefetch'").note({}, "moving memory in advance is not there yet");
       return;
     case Placement::Kind::Mesh:
       bool has_layout = !static_cast<const Mesh&>(placement).layout().entries.empty();
-      warn(fmt::format("{}{}", placement.describe(), has_layout ? " with a layout" : ""));
+      warn(fmt::format("{}{}", placement.describe(), has_layout ? " with a layout" : ""))
+          .note({}, "programs of several devices are not there yet");
   }
 }
 

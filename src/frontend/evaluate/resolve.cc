@@ -193,7 +193,8 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
         function->numerics = &decorator;
         break;
       case DecoratorMeaning::Autodiff:
-        report(diag::hint_no_effect, decorator.loc, "'@autodiff'", "any target");
+        report(diag::hint_no_effect, decorator.loc, "'@autodiff'", "any target")
+            .note({}, "derivatives are not there yet");
         break;
       case DecoratorMeaning::Unsupported:
         function->unsupported = name;

@@ -200,7 +200,8 @@ Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgum
     return Datum::tuple({Datum::ir(*method.state().field("K")), Datum::ir(*method.state().field("V"))});
   }
   // Where memory lies is the caller's: on one device the object stays what it is.
-  report(diag::hint_no_effect, loc, fmt::format("'{}'", name), "any target");
+  report(diag::hint_no_effect, loc, fmt::format("'{}'", name), "any target")
+      .note({}, "moving memory in advance is not there yet");
   evaluator_.add_effect(effect_of(method.state()), loc);
   return state;
 }
