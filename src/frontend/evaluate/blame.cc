@@ -308,6 +308,38 @@ void Blame::note_choice(const Builtin& builtin, const BoundArguments& arguments,
     bool is_written = builtin.parameters[i].name == "dtype" && arguments.locs[i] != arguments.call;
     if (is_written) dtype_choices_[result.as_ir().value] = {arguments.locs[i], arguments.call};
   }
+  note_axis(builtin, arguments, result.as_ir().value);
+}
+
+void Blame::note_axis(const Builtin& builtin, const BoundArguments& arguments, const Value* result) {
+  auto named = [](std::string_view name) { return [name](const auto& parameter) { return parameter.name == name; }; };
+  auto found = std::ranges::find_if(builtin.parameters, named("axis"));
+  bool may_drop = found != builtin.parameters.end() && std::ranges::any_of(builtin.parameters, named("keepdims"));
+  if (!may_drop || !arguments[0].is_ir()) return;
+  size_t at = size_t(found - builtin.parameters.begin());
+  const std::vector<Dim>& dims = arguments[0].as_ir().value->type()->dims;
+  bool is_dropped = result->type()->dims.size() + 1 == dims.size();
+  if (!is_dropped || !arguments[at].is(DatumKind::Int) || arguments.locs[at] == arguments.call) return;
+  int64_t axis = arguments[at].as_int();
+  axis_choices_[result] = {{dims, size_t(axis < 0 ? axis + int64_t(dims.size()) : axis), arguments.locs[at]},
+                           arguments.call};
+}
+
+std::optional<ShapedOperand::Reduced> Blame::reduced_from(const Value* value) const {
+  constexpr size_t most_conversions = 4;
+  for (size_t i = 0; value && value->def() && i < most_conversions; ++i) {
+    const Op* op = value->def();
+    auto choice = axis_choices_.find(value);
+    // An op that was dropped may have left its address to another one.
+    if (choice != axis_choices_.end() && op->loc() == choice->second.call) {
+      const Loc& written = choice->second.reduced.written;
+      if (session_.is_builtin(written)) return std::nullopt;
+      return choice->second.reduced;
+    }
+    bool is_conversion = op->operand_count() == 1 && op->operand(0)->type()->dims == value->type()->dims;
+    value = is_conversion ? op->operand(0) : nullptr;
+  }
+  return std::nullopt;
 }
 
 void Blame::label_choice(DiagnosticEngine::Builder& builder, Loc chosen, Loc loc, const Value* value,

@@ -78,11 +78,13 @@ class Blame {
   bool help_shapes(DiagnosticEngine::Builder& builder, const ShapeQuestion& question) const;
 
   // Dtypes.
-  /// Remembers the dtype that a call of a builtin was given.
+  /// Remembers the dtype that a call of a builtin was given, and the axis that a reduction was.
   void note_choice(const Builtin& builtin, const BoundArguments& arguments, const Datum& result);
   /// Where the call that made a value was given its dtype, if nothing else has it from there;
   /// unknown where a declaration or the rules of ops give it, and for null.
   Loc chosen_dtype(const Value* value) const;
+  /// What a value is the reduction of, where its call names one axis, and perhaps is converted since.
+  std::optional<ShapedOperand::Reduced> reduced_from(const Value* value) const;
   /// Reports a value's dtype: where a call chose it, with a better one if there is such, else at `loc`, of which `use`
   /// says what is the case there.
   template <int N, typename... Args>
@@ -116,6 +118,11 @@ class Blame {
   struct DTypeChoice {
     Loc dtype, call;
   };
+  /// The axis that a reduction was given, and the call.
+  struct AxisChoice {
+    ShapedOperand::Reduced reduced;
+    Loc call;
+  };
 
   /// Reports what is found with the outermost `frames` of the calls in progress.
   template <int N, typename... Args>
@@ -130,6 +137,7 @@ class Blame {
   bool lacks_return(const Function* function) const;
   std::string of_entry() const;
   std::optional<ShapedOperand::Kept> kept_axis(const OperatorPlace& at, const ast::Expr* expr, size_t rank) const;
+  void note_axis(const Builtin& builtin, const BoundArguments& arguments, const Value* result);
   void label_operands(DiagnosticEngine::Builder& builder, const OperatorPlace& at, DType left, DType right,
                       const Value* chosen) const;
   void label_choice(DiagnosticEngine::Builder& builder, Loc chosen, Loc loc, const Value* value,
@@ -140,6 +148,7 @@ class Blame {
   const std::vector<DimFact>& facts_;
   DeclaredAt declared_at_;
   std::unordered_map<const Value*, DTypeChoice> dtype_choices_;
+  std::unordered_map<const Value*, AxisChoice> axis_choices_;
 };
 
 }  // namespace tessera::frontend

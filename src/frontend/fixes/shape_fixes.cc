@@ -37,12 +37,17 @@ class Attempts {
   }
 
   std::vector<Change> found() {
+    for (size_t i = 0; i < question_.operands.size(); ++i) attempt_reduced(i);
+    if (!found_.empty()) return std::move(found_);
     for (size_t i = 0; i < question_.operands.size(); ++i) attempt_kept(i);
     for (size_t i = 0; i < question_.operands.size(); ++i) attempt_axes(i);
     if (!found_.empty()) return std::move(found_);  // what has fewer axes lacks one, more likely than an order
     for (size_t i = question_.operands.size(); i-- > 0;) attempt_transpose(i);
     for (size_t j = 1; question_.may_exchange && j < question_.operands.size(); ++j) {
       for (size_t i = 0; i < j; ++i) attempt_exchange(i, j);
+    }
+    if (found_.empty() && question_.may_combine && question_.operands.size() == 2) {
+      for (size_t i : {1, 0}) attempt_exchange_and_transpose(i);
     }
     return std::move(found_);
   }
@@ -77,6 +82,31 @@ class Attempts {
     bool is_operator = question_.sign != ",";
     std::string what = is_operator ? "the operands exchanged" : fmt::format("{} and {} exchanged", a.what, b.what);
     attempt(std::move(what), std::move(shapes), exchanged(sources_, a.loc, b.loc, is_operator));
+  }
+
+  /// Exchanges two operands, and transposes what is then operand i.
+  void attempt_exchange_and_transpose(size_t i) {
+    const ShapedOperand&a = question_.operands[0], &b = question_.operands[1];
+    Shapes shapes{before_[1], before_[0]};
+    std::vector<Dim>& dims = shapes[i];
+    if (dims.size() < 2 || a.is_target || b.is_target) return;
+    std::swap(dims[dims.size() - 2], dims.back());
+    std::vector<Edit> edits = exchanged(sources_, a.loc, b.loc, true);
+    if (!edits.empty()) edits[i].replacement += ".T";
+    std::string what = fmt::format("the operands exchanged and the {} one transposed", i == 0 ? "left" : "right");
+    attempt(std::move(what), std::move(shapes), std::move(edits));
+  }
+
+  void attempt_reduced(size_t i) {
+    const ShapedOperand& operand = question_.operands[i];
+    if (!operand.reduced) return;
+    const auto& [whole, taken, written] = *operand.reduced;
+    for (size_t axis = 0; axis < whole.size(); ++axis) {
+      if (axis == taken) continue;
+      std::vector<Dim> dims = whole;
+      dims.erase(dims.begin() + std::ptrdiff_t(axis));
+      attempt(fmt::format("axis={}", axis), changed(i, std::move(dims)), {{written, std::to_string(axis)}});
+    }
   }
 
   void attempt_kept(size_t i) {
@@ -146,6 +176,10 @@ bool help_shapes(DiagnosticEngine::Builder& builder, DimTable& dims, const Sourc
     is_sure ? builder.fix(std::move(message), std::move(change.edits)) : builder.help(std::move(message));
   }
   return !changes.empty();
+}
+
+bool has_change(DimTable& dims, const SourceManager& sources, const ShapeQuestion& question) {
+  return !Attempts(dims, sources, question).found().empty();
 }
 
 bool fits_with(DimTable& dims, const ShapeQuestion& question, Dim size, Dim number) {

@@ -1,6 +1,6 @@
 #pragma once
 // Changes of operands that make their shapes fit: one transposed, with an axis of extent 1 more, reduced with
-// keepdims=True, or two exchanged. Each is tried on the shapes, and only one that fits is offered.
+// keepdims=True or along another axis, or two exchanged. Each is tried on the shapes, and only one that fits is offered.
 
 #include <functional>
 #include <optional>
@@ -27,6 +27,13 @@ struct ShapedOperand {
   };
   std::optional<Kept> kept = std::nullopt;
   bool is_target = false;  ///< of an assignment, too: it stays as it is
+  /// What it is the reduction of along one axis, where another may be meant.
+  struct Reduced {
+    std::vector<Dim> dims;
+    size_t axis = 0;
+    Loc written;  ///< the axis
+  };
+  std::optional<Reduced> reduced = std::nullopt;
 };
 
 using Shapes = std::vector<std::vector<Dim>>;
@@ -37,11 +44,15 @@ struct ShapeQuestion {
   std::function<bool(const Shapes&)> fits;
   std::string_view sign = ",";  ///< between the operands: "@"
   bool may_exchange = false;    ///< whether their order matters
+  bool may_combine = false;     ///< whether two operands may be exchanged and transposed at once
 };
 
 /// Offers the changes that make the shapes fit: as a fix where there is one. False when there is none.
 bool help_shapes(DiagnosticEngine::Builder& builder, DimTable& dims, const SourceManager& sources,
                  const ShapeQuestion& question);
+
+/// Whether there is such a change.
+bool has_change(DimTable& dims, const SourceManager& sources, const ShapeQuestion& question);
 
 /// Whether the shapes fit where a size is a number.
 bool fits_with(DimTable& dims, const ShapeQuestion& question, Dim size, Dim number);

@@ -148,6 +148,7 @@ class GraphBuilder final : public Lowering {
   // Contractions and what neural networks are made of (graph_math.cc).
   bool check_matmul(const IrValue& a, const IrValue& b, const OperatorPlace& at);
   ShapeQuestion ask_matmul(const OperatorPlace& at, const IrValue& a, const IrValue& b);
+  std::optional<std::vector<Dim>> wanted_result(const OperatorPlace& at);
   std::optional<std::vector<Dim>> match_leading(const IrValue& a, const IrValue& b, const OperatorPlace& at);
   Datum softmax(const BoundArguments& arguments);
   Datum rmsnorm(const BoundArguments& arguments);

@@ -14,7 +14,32 @@ ShapeQuestion GraphBuilder::ask_matmul(const OperatorPlace& at, const IrValue& a
   question.fits = has_matmul;
   question.may_exchange = true;
   for (ShapedOperand& operand : question.operands) operand.rank = 0;
-  return question;
+  std::optional<std::vector<Dim>> wanted = wanted_result(at);
+  if (!wanted) return question;
+  auto is_wanted = [wanted](const Shapes& shapes) {
+    const std::vector<Dim>&left = shapes[0], &right = shapes[1];
+    if (left.size() < 2 || right.size() != 2 || !has_matmul(shapes)) return false;
+    std::vector<Dim> result = left;
+    result.back() = right.back();
+    return result == *wanted;
+  };
+  ShapeQuestion asked = question;
+  asked.fits = is_wanted;
+  asked.may_combine = true;
+  return has_change(dims(), session().sources(), asked) ? asked : question;
+}
+
+/// The declared dims of the result of the function, if it returns this matmul.
+std::optional<std::vector<Dim>> GraphBuilder::wanted_result(const OperatorPlace& at) {
+  const CallFrame* frame = blame().frame();
+  const Function* function = frame ? frame->function : nullptr;
+  if (!function || !function->def || !at.scope || session().is_builtin(at.loc)) return std::nullopt;
+  const auto* last = function->def->body.empty() ? nullptr : ast::as<ast::Return>(function->def->body.back());
+  const auto* returned = last ? ast::as<ast::Binary>(last->value) : nullptr;
+  if (!returned || returned->left != at.left.expr || returned->right != at.right.expr) return std::nullopt;
+  const Signature& signature = session().signature(evaluator_, *function);
+  if (!signature.result || signature.result->kind != PatternKind::Tensor) return std::nullopt;
+  return evaluate_dims(evaluator_, *signature.result, *at.scope);
 }
 
 /// The leading dims (all but the last two) of a matmul; reports those that do not broadcast.

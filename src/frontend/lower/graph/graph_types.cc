@@ -38,6 +38,7 @@ bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, 
   const std::vector<Dim>& dims_now = value.value->type()->dims;
   ShapeQuestion question;
   question.operands.push_back({loc, what, dims_now, wanted->size()});
+  question.operands[0].reduced = blame().reduced_from(value.value);
   question.fits = [&](const Shapes& shapes) { return shapes[0] == *wanted; };
   if (dims_now.size() != wanted->size()) {
     auto builder = report(diag::rank_mismatch, loc, what, dims_now.size(), wanted->size());
