@@ -1,6 +1,7 @@
 #pragma once
 // Changes of operands that make their shapes fit: one transposed, with an axis of extent 1 more, reduced with
-// keepdims=True or along another axis, or two exchanged. Each is tried on the shapes, and only one that fits is offered.
+// keepdims=True or along another axis, or two exchanged. Each is tried on the shapes, and only one that fits is
+// offered.
 
 #include <functional>
 #include <optional>
