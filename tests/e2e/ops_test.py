@@ -696,6 +696,13 @@ def quantised():
     packed = ((q[::2] & 15) | ((q[1::2] & 15) << 4)).astype(np.uint8)
     case("x: Tensor[A, B, 64, f32], p: Tensor[32, N, u8], c: Tensor[N, f32]", "matmul_int4(x, p, c)",
          [normal(2, 5, 64), packed, np.abs(normal(50))], lambda x, p, c: x @ (q * c))
+    for rows, half, columns in ((1, 300, 17), (17, 129, 33), (16, 5, 16)):
+        q = RNG.integers(-8, 8, (2 * half, columns)).astype(np.int8)
+        packed = ((q[::2] & 15) | ((q[1::2] & 15) << 4)).astype(np.uint8)
+        case("x: Tensor[M, 2 * K, f32], p: Tensor[K, N, u8], c: Tensor[N, f32]", "matmul_int4(x, p, c)",
+             [normal(rows, 2 * half), packed, np.abs(normal(columns))], lambda x, p, c, q=q: x @ (q * c))
+        case("x: Tensor[M, K, f32], q: Tensor[K, N, i8], c: Tensor[N, f32]", "matmul_weights(x, q, c)",
+             [normal(rows, half), q[:half], np.abs(normal(columns))], lambda x, q, c: x @ (q * c))
     x, gate, up = normal(9, 64), normal(64, 50) / 8, normal(64, 50) / 8
     three = "x: Tensor[M, K, f32], g: Tensor[K, N, f32], u: Tensor[K, N, f32]"
     case(three, "matmul_gated(x, g, u), matmul_gated(x, g, u, activation=\"gelu\") + 1.0", [x, gate, up],

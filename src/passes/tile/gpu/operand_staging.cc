@@ -108,6 +108,17 @@ Value* OperandStaging::within_limit(Op* dot, const StagedOperand& operand) {
   return tile::merge(builder_, operand.value, tile::full(builder_, type, nothing), limits);
 }
 
+namespace {
+
+/// Whether the operand is 0 where what it is computed of is.
+bool keeps_zeros(const StagedOperand& operand) {
+  Value* value = operand.value;
+  while (value->def() && value->def()->info().elementwise == ElementwiseKind::Cast) value = value->def()->operand(0);
+  return value == operand.raw->result();
+}
+
+}  // namespace
+
 /// Copies what operands are computed of, and the operands that are loaded, and waits for both; what the loop computes
 /// then follows. False where no operand is computed of what is copied.
 bool OperandStaging::bring_raw(std::vector<StagedOperand>& operands, Op* place) {
@@ -150,6 +161,9 @@ bool OperandStaging::bring_raw(std::vector<StagedOperand>& operands, Op* place) 
 
 bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place, bool ahead) {
   bool copies = false, stores = false, held = false;
+  // Copies leave zeros past their limits.
+  std::vector<bool> has_zeros;
+  for (const StagedOperand& each : operands) has_zeros.push_back(each.raw && keeps_zeros(each));
   bool is_raw = ahead && bring_raw(operands, place);
   for (StagedOperand& each : operands) {
     builder_.set_before(place);
@@ -164,7 +178,8 @@ bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place, bool
     } else if (each.path == OperandPath::Store) {
       each.place = new_tile(each, 0);
       Value* zero = tile::index(builder_, 0);
-      tile::store(builder_, within_limit(place, each), each.place, {zero, zero}, {});
+      bool is_zero = is_raw && has_zeros[size_t(&each - operands.data())];
+      tile::store(builder_, is_zero ? each.value : within_limit(place, each), each.place, {zero, zero}, {});
       stores = true;
     } else if (each.path == OperandPath::Register) {
       each.place = within_limit(place, each);
