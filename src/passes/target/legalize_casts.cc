@@ -68,7 +68,7 @@ class CastExpansion {
   /// The bits that a number without sign may have.
   static uint64_t possible_bits(Value* a, int depth = 0) {
     constexpr int deepest = 8;
-    uint64_t all = (uint64_t(1) << dtype_info(a->type()->dtype).bits) - 1;
+    uint64_t all = ~uint64_t(0) >> (64 - dtype_info(a->type()->dtype).bits);
     if (std::optional<int64_t> known = constant_lanes(a)) return uint64_t(*known) & all;
     Op* def = a->def();
     if (!def || depth == deepest) return all;

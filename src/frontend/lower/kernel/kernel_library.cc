@@ -1,5 +1,6 @@
 #include "frontend/lower/kernel/kernel_library.h"
 
+#include <algorithm>
 #include <array>
 
 #include "frontend/lower/kernel/captures.h"
@@ -118,7 +119,16 @@ Result<schedule::KernelInstance> SourceKernels::instantiate(
 
 bool SourceKernels::has_parts(std::string_view kernel) {
   const Function* function = find(kernel);
-  return function && session_.is_builtin(function->loc) && find_library(fmt::format("{}_parts", kernel));
+  if (!function || !session_.is_builtin(function->loc)) return false;
+  const Function* parts = find_library(fmt::format("{}_parts", kernel));
+  if (!parts) return false;
+  Evaluator evaluator(session_);
+  // Parts of attention are others: no dtype of a sum says what they hold.
+  auto has = [&](std::string_view name) {
+    const std::vector<SignatureParameter>& parameters = session_.signature(evaluator, *parts).parameters;
+    return std::ranges::any_of(parameters, [&](const SignatureParameter& each) { return each.name == name; });
+  };
+  return has("Q") && has("total");
 }
 
 /// Nothing when an operand's dtype is open, an argument has no default or a size is given by the scopes around it.
