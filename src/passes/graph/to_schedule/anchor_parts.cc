@@ -32,6 +32,9 @@ constexpr int64_t launch_bytes = 512 * 1024;
 /// Programs that a multiprocessor has at a time where threads compute operands of dots: one computes while another
 /// multiplies.
 constexpr int64_t alternating_programs = 2;
+/// Bytes that a program could read in an iteration in which its threads compute an operand, store it, and wait for each
+/// other and for the matrix unit: about 1000 clocks.
+constexpr int64_t alternating_bytes = 64 * 1024;
 
 int64_t tile_bytes(Type type) {
   int64_t bytes = byte_size(type->dtype);
@@ -68,7 +71,7 @@ bool computes_operands(Op* kernel) {
 struct Reading {
   Dim tiles;           ///< of its grid
   Dim step, rows;      ///< elements of a tile along the shared axis, and along rows
-  int64_t bytes;       ///< that an iteration loads
+  int64_t bytes;       ///< that an iteration loads, or could load in the time that it takes
 };
 
 namespace {
@@ -150,6 +153,7 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   instance->kernel->erase();
   Result<Reading> own = finest_reading(group, *form);
   if (!own) return failure;
+  for (Reading* each : {&reading, &*own}) each->bytes += computes ? alternating_bytes : 0;
   int64_t programs = computes ? alternating_programs : 1;
   Dim slots = table_.constant(programs * context_.machine->gpu.peaks.multiprocessors);
   Dim length = form->length, least = table_.constant(least_length);
