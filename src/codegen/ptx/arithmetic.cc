@@ -1,6 +1,6 @@
 // Elementwise ops, lane by lane. Integers narrower than 32 bits are computed in 32 bits, extended by their sign, and
-// cut when they are packed: that is exact for every op here. Bits of narrow lanes are combined word by word, and sums of
-// 16-bit floats two by two. Nothing is flushed to zero, nothing is contracted.
+// cut when they are packed: that is exact for every op here. Bits of narrow lanes are combined word by word, and sums
+// of 16-bit floats two by two. Nothing is flushed to zero, nothing is contracted.
 
 #include <algorithm>
 

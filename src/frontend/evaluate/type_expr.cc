@@ -620,6 +620,9 @@ unsigned count_mentions(const ast::Def& def, std::string_view name) {
   };
   for (const ast::Stmt* stmt : def.body) ast::walk(*stmt, visit);
   for (const ast::Expr* clause : def.where) ast::walk(*clause, visit);
+  for (const ast::Parameter& parameter : def.parameters) {
+    if (parameter.default_value) ast::walk(*parameter.default_value, visit);
+  }
   return count;
 }
 

@@ -37,7 +37,7 @@ void check_element(Attr value, DType dtype, OpVerifier& verifier) {
   } else if (dtype == DType::Bool && value->is(AttrKind::Bool)) {
     return;
   } else if (!value->is(AttrKind::Int) || !fits(dtype, value->integer)) {
-    verifier.error("'{}' is no {}", value->text, to_string(dtype));
+    verifier.error("'{}' is not a value of {}", value->text, to_string(dtype));
   }
 }
 
@@ -53,7 +53,7 @@ void verify_full(Op* op, OpVerifier& verifier) {
                     : in_range               ? int64_t(value->number)
                                              : 0;
   if (!whole || !in_range || !fits(dtype, integer)) {
-    verifier.error("'{}' is no {}", value->text, to_string(dtype));
+    verifier.error("'{}' is not a value of {}", value->text, to_string(dtype));
   }
 }
 

@@ -93,18 +93,18 @@ std::vector<std::string> wrong_settings(const Json& settings) {
   std::vector<std::string> wrong;
   auto check = [&](const char* name, const char* kind, auto is_right) {
     const Json& value = member(settings, name);
-    if (!value.is_null() && !is_right(value)) wrong.push_back(fmt::format("the setting '{}' is no {}", name, kind));
+    if (!value.is_null() && !is_right(value)) wrong.push_back(fmt::format("the setting '{}' is not {}", name, kind));
   };
   auto is_text = [](const Json& value) { return value.is_string(); };
   auto is_size = [](const Json& value) { return value.is_number_unsigned(); };
   auto all = [](const Json& list, auto is_right) { return std::all_of(list.begin(), list.end(), is_right); };
   auto is_list = [&](const Json& value) { return value.is_array() && all(value, is_text); };
   auto has_sizes = [&](const Json& value) { return value.is_object() && all(value, is_size); };
-  check("includePaths", "list of texts", is_list);
-  check("defines", "object", [](const Json& value) { return value.is_object(); });
-  check("compilerPath", "text", is_text);
-  check("target", "text", is_text);
-  check("sizes", "object of sizes", has_sizes);
+  check("includePaths", "a list of texts", is_list);
+  check("defines", "an object", [](const Json& value) { return value.is_object(); });
+  check("compilerPath", "a text", is_text);
+  check("target", "a text", is_text);
+  check("sizes", "an object of sizes", has_sizes);
   return wrong;
 }
 

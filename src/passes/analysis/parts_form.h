@@ -20,8 +20,8 @@ struct PartsForm {
 };
 
 /// How parts of the anchor are made; nothing for an anchor that has no kernels for it. Of a call the library says
-/// whether it has (KernelLibrary::has_parts). `packed`: rows of attention that share keys are rows of one tile, for which
-/// operands have to lie in memory so.
+/// whether it has (KernelLibrary::has_parts). `packed`: rows of attention that share keys are rows of one tile, for
+/// which operands have to lie in memory so.
 std::optional<PartsForm> parts_form(Op* anchor, const AnchorForm& form, bool packed);
 
 }  // namespace tessera

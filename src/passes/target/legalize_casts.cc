@@ -6,8 +6,8 @@
 //            adding and subtracting a power of two, which cuts the sum at the wanted place.
 //   f64      to a narrow float goes through f32 rounded to odd (Boldo and Melquiond, "When double rounding is
 //            odd", 2004): the last bit tells of what was cut, so that the second rounding is as good as the only one.
-//   integers of 8 bits, and sums of one with a constant, to a float of 16 bits on a GPU: the byte becomes the fraction of
-//            a power of two, which one sum then takes away again. Its unit for conversions takes few lanes a clock.
+//   integers of 8 bits, and sums of one with a constant, to a float of 16 bits on a GPU: the byte becomes the fraction
+//            of a power of two, which one sum then takes away again. Its unit for conversions takes few lanes a clock.
 //   integers of more than 24 bits to a narrow float go through f64; of 64 bits, with the bits below the 53rd
 //            gathered in one.
 //   bool     any number but zero is true.

@@ -48,17 +48,39 @@ TEST_CASE("a matmul has the instructions that its plan says, and no others") {
   // leaves in three of 128. Three slots have two barriers each. Two warpgroups start with 248
   // registers a thread.
   check_counts("matmul of wide tiles", "cuda:sm_90a",
-               {{"wgmma.mma_async", 1},        {"wgmma.commit_group", 1},      {"wgmma.wait_group", 2},
-                {"mbarrier.init", 6},          {"mbarrier.arrive.expect_tx", 1}, {"mbarrier.arrive.shared", 2},
-                {"mbarrier.try_wait", 2},      {"shared::cluster.global", 4},  {"global.shared::cta", 3},
-                {"bulk.commit_group", 3},      {"bulk.wait_group", 3},         {"fence.proxy.async", 3},
-                {"bar.sync 0, 256", 1},        {"bar.sync 2, 128", 5},         {"setmaxnreg.dec", 2},
-                {"setmaxnreg.inc", 0},         {"cp.async.c", 0},              {"ld.global", 0},
-                {"st.global", 0},              {"ld.local", 0},                {"st.local", 0}});
+               {{"wgmma.mma_async", 1},
+                {"wgmma.commit_group", 1},
+                {"wgmma.wait_group", 2},
+                {"mbarrier.init", 6},
+                {"mbarrier.arrive.expect_tx", 1},
+                {"mbarrier.arrive.shared", 2},
+                {"mbarrier.try_wait", 2},
+                {"shared::cluster.global", 4},
+                {"global.shared::cta", 3},
+                {"bulk.commit_group", 3},
+                {"bulk.wait_group", 3},
+                {"fence.proxy.async", 3},
+                {"bar.sync 0, 256", 1},
+                {"bar.sync 2, 128", 5},
+                {"setmaxnreg.dec", 2},
+                {"setmaxnreg.inc", 0},
+                {"cp.async.c", 0},
+                {"ld.global", 0},
+                {"st.global", 0},
+                {"ld.local", 0},
+                {"st.local", 0}});
   // Four warps of 32 x 48, fragments of 16 x 8 by 16.
   check_counts("matmul of wide tiles", "cuda:sm_80",
-               {{"mma.sync", 12},  {"wgmma", 0},    {"mbarrier", 0},  {"bulk", 0},     {"fence.proxy", 0},
-                {"setmaxnreg", 0}, {"ld.shared", 0}, {"st.shared", 0}, {"ld.local", 0}, {"st.local", 0}});
+               {{"mma.sync", 12},
+                {"wgmma", 0},
+                {"mbarrier", 0},
+                {"bulk", 0},
+                {"fence.proxy", 0},
+                {"setmaxnreg", 0},
+                {"ld.shared", 0},
+                {"st.shared", 0},
+                {"ld.local", 0},
+                {"st.local", 0}});
   // A warp has two whole rows, which are moved 16 bytes at a time and summed by shuffles alone.
   for (std::string_view machine : gpu_machines) {
     check_counts("softmax, rows of 1000", machine,
@@ -66,13 +88,13 @@ TEST_CASE("a matmul has the instructions that its plan says, and no others") {
   }
 }
 
-/// Cases in which the compiler's own schedule spills; a compile warns of it. Parts of keys hold sums of their own beside
-/// the accumulator, and rows of 32768 numbers of 32 bits take 64 of a thread's 128 registers.
+/// Cases in which the compiler's own schedule spills; a compile warns of it. Parts of keys hold sums of their own
+/// beside the accumulator, and rows of 32768 numbers of 32 bits take 64 of a thread's 128 registers.
 bool is_known_to_spill(const GpuCase& each, std::string_view machine) {
   constexpr std::string_view known[] = {
-      "attention of any depth",    "attention over what is held",   "parts of keys and a bias",
-      "parts of what is held",     "parts of keys that nothing sees", "parts of keys with a NaN",
-      "attention written out",     "softmax of short rows, any size", "softmax, any size",
+      "attention of any depth", "attention over what is held",     "parts of keys and a bias",
+      "parts of what is held",  "parts of keys that nothing sees", "parts of keys with a NaN",
+      "attention written out",  "softmax of short rows, any size", "softmax, any size",
   };
   return machine == "cuda:sm_90a" && std::ranges::count(known, each.name) != 0;
 }

@@ -282,7 +282,7 @@ TEST_CASE("what roles and copies leave behind is found") {
   copy.resize(10);
   refuses(copy, four_warps, "nobody waits for this copy");
   refuses({zero, "%bs: view<1, u64, strides = [1], offset = 0, space = shared> = tile.barriers {arrivals = 1}",
-           "%a: tile<1, u64> = tile.load %bs, [%z], []"}, one_warp, "no memory of elements");
+           "%a: tile<1, u64> = tile.load %bs, [%z], []"}, one_warp, "not memory of elements");
   refuses({zero, "%a: tile<64, f32> = tile.full {value = 0}", buffer,
            "%b: tile<64, f32> = tile.load %s, [%z], []"}, one_warp, "never written");
 }

@@ -227,7 +227,7 @@ std::vector<Case> wrong() {
        "an even number of rows"},
       {"%x: tensor<N, f32>",
        {"%a: tile<N x 4, f32> = tile.full {value = 1}", "%b: tile<1 x 8, f32> = tile.pair_rows %a"},
-       "no constant extents"},
+       "are not constant extents"},
       {"",
        {"%a: tile<2 x 4, f32> = tile.full {value = 1}", "%b: tile<2 x 4, f32> = tile.pair_rows %a"},
        "the result has dims"},

@@ -208,7 +208,7 @@ TEST_CASE("a damaged table is described") {
              Catch::Contains("'stage' is not a key of a schedule"));
   CHECK_THAT(table_error(row(R"({"schedule": {"stages": 0}})")), Catch::Contains("outside 1 to 8"));
   CHECK_THAT(table_error(row(R"({"schedule": {"block": {"m": 0.5}}})")),
-             Catch::Contains("no value of a schedule"));
+             Catch::Contains("not a value of a schedule"));
 }
 
 TEST_CASE("docs/schedules.md has the table of schedule_keys.def") {

@@ -98,8 +98,8 @@ TEST_CASE("names without use are shown as text that could be left out, once noth
   client.open(uri, text);
   client.wait_until_idle();
   Json shown = client.diagnostics(uri);
-  CHECK(client.tags(uri) == std::vector<std::string>{"unused-import", "unused-declaration", "unused-variable",
-                                                     "overwritten-value"});
+  CHECK(client.tags(uri) ==
+        std::vector<std::string>{"unused-import", "unused-declaration", "unused-variable", "overwritten-value"});
   for (const Json& each : shown) CHECK(each["tags"] == Json{1});
   CHECK(client.in_range(uri, shown[2]["range"]) == "y");
   client.replace(uri, "    z = x + 1.0\n", "");
@@ -619,10 +619,10 @@ TEST_CASE("settings of a wrong kind are reported") {
   for (const Json& message : client.messages()) {
     if (message.value("method", "") == "window/logMessage") reported.push_back(message["params"]["message"]);
   }
-  CHECK(reported ==
-        std::vector<std::string>{"the setting 'target' is no text", "the setting 'includePaths' is not a list of texts",
-                                 "the setting 'defines' is not an object", "the setting 'compilerPath' is no text",
-                                 "the setting 'sizes' is not an object of sizes"});
+  CHECK(reported == std::vector<std::string>{
+                        "the setting 'target' is not a text", "the setting 'includePaths' is not a list of texts",
+                        "the setting 'defines' is not an object", "the setting 'compilerPath' is not a text",
+                        "the setting 'sizes' is not an object of sizes"});
 }
 
 TEST_CASE("messages name lines and files as the document has them") {
@@ -644,7 +644,7 @@ TEST_CASE("the commands of lenses are the server's where the client has none") {
   auto commands = [](const Client& client) {
     return client.initialized()["capabilities"]["executeCommandProvider"]["commands"];
   };
-  Json all = {"tessera.lower",     "tessera.showGraph",  "tessera.showSchedule",
+  Json all = {"tessera.lower",    "tessera.showGraph",  "tessera.showSchedule",
               "tessera.showTile", "tessera.showTarget", "tessera.showCode"};
   CHECK(commands(Client()) == all);
   CHECK(commands(Client("utf-16", {}, {{"initializationOptions", {{"ownCommands", true}}}})) == Json{"tessera.lower"});
@@ -700,8 +700,9 @@ TEST_CASE("what the compiler knows to mend is a quick fix") {
 TEST_CASE("a missing import is a quick fix, and completion adds it") {
   Client client;
   std::string file = "file:///work-space/imports.tsr";
-  client.open(file, "# About the file.\nfrom tessera.nn import var\n\n@jit\ndef f(x: Tensor[B, 8, f32]):\n"
-                    "    return x + leaky_relu(x)\n");
+  client.open(file,
+              "# About the file.\nfrom tessera.nn import var\n\n@jit\ndef f(x: Tensor[B, 8, f32]):\n"
+              "    return x + leaky_relu(x)\n");
   client.wait_until_idle();
   REQUIRE(client.tags(file) == std::vector<std::string>{"unknown-name"});
   Json range = client.diagnostics(file)[0]["range"];
@@ -757,8 +758,8 @@ TEST_CASE("a document is the same however its URI is written") {
   client.open(opened, "const A = 1\n");
   client.wait_until_idle();
   Json change = {{"text", "const A = missing\n"}};
-  client.notify("textDocument/didChange", {{"textDocument", {{"uri", other}, {"version", 2}}},
-                                           {"contentChanges", Json::array({change})}});
+  client.notify("textDocument/didChange",
+                {{"textDocument", {{"uri", other}, {"version", 2}}}, {"contentChanges", Json::array({change})}});
   client.wait_until_idle();
   CHECK(client.tags(opened) == std::vector<std::string>{"unknown-name"});
   CHECK(client.request("textDocument/documentSymbol", {{"textDocument", {{"uri", other}}}}).size() == 1);

@@ -1,5 +1,7 @@
 // Ranges of integers at Target level hold what random programs compute, and divisions of what fits 32 bits are of 32.
 
+#include "passes/target/value_ranges.h"
+
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -9,7 +11,6 @@
 #include "ir/target/ops.h"
 #include "ir/text/verifier.h"
 #include "passes/pass.h"
-#include "passes/target/value_ranges.h"
 #include "unit/ir/text_fixture.h"
 #include "unit/passes/target_eval.h"
 
@@ -28,7 +29,8 @@ class RangesProgram {
         "threads = 32} {\n%v4: i64 = target.load %w\n";
     for (int i = 0; i < 4; ++i) {
       text += fmt::format(
-          "%o{0}: i64 = target.constant {{value = {1}}}\n%p{0}: ptr = target.offset %x, %o{0}\n%u{0}: u32 = target.load "
+          "%o{0}: i64 = target.constant {{value = {1}}}\n%p{0}: ptr = target.offset %x, %o{0}\n%u{0}: u32 = "
+          "target.load "
           "%p{0}\n%v{0}: i64 = target.cast %u{0}\n",
           i, 4 * i);
     }
@@ -67,9 +69,10 @@ class RangesProgram {
 };
 
 std::string stored(int value, int place) {
-  return fmt::format("%o{0}: i64 = target.constant {{value = {1}}}\n%p{0}: ptr = target.offset %y, %o{0}\ntarget.store "
-                     "%v{0}, %p{0}\n",
-                     value, 8 * place);
+  return fmt::format(
+      "%o{0}: i64 = target.constant {{value = {1}}}\n%p{0}: ptr = target.offset %y, %o{0}\ntarget.store "
+      "%v{0}, %p{0}\n",
+      value, 8 * place);
 }
 
 /// Values 5 to 12 are constants, the others random ops of what came before.
@@ -77,10 +80,12 @@ std::string random_ops(std::mt19937_64& random, int first, int last) {
   constexpr std::string_view kinds[] = {"add", "sub", "mul", "floor_div", "mod", "shr", "and", "min", "max"};
   constexpr int64_t constants[] = {1, 3, 7, 128, 1000, 65537, -5, int64_t(1) << 40};
   std::string text;
-  for (int i = 5; i < first; ++i) text += fmt::format("%v{}: i64 = target.constant {{value = {}}}\n", i, constants[i - 5]);
+  for (int i = 5; i < first; ++i)
+    text += fmt::format("%v{}: i64 = target.constant {{value = {}}}\n", i, constants[i - 5]);
   for (int i = first; i < last; ++i) {
     std::string_view kind = kinds[random() % std::size(kinds)];
-    text += fmt::format("%v{}: i64 = target.{} %v{}, %v{}\n", i, kind, random() % i, random() % i) + stored(i, i - first);
+    text +=
+        fmt::format("%v{}: i64 = target.{} %v{}, %v{}\n", i, kind, random() % i, random() % i) + stored(i, i - first);
   }
   return text;
 }
@@ -101,7 +106,8 @@ TEST_CASE("a range holds what random programs compute, and short divisions give 
     }
     for (int run = 0; run < 8; ++run) {
       std::vector<uint32_t> numbers(4);
-      for (uint32_t& number : numbers) number = run == 0 ? ~0u : run == 1 ? 0 : uint32_t(random() >> (32 + random() % 32));
+      for (uint32_t& number : numbers)
+        number = run == 0 ? ~0u : run == 1 ? 0 : uint32_t(random() >> (32 + random() % 32));
       int64_t wide = run == 0 ? INT64_MIN : int64_t(random()) >> random() % 64;
       std::vector<int64_t> results = program.run(numbers, wide), same = expanded.run(numbers, wide);
       for (int i = 0; i < last - first; ++i) {
@@ -118,8 +124,10 @@ TEST_CASE("a range holds what random programs compute, and short divisions give 
 
 TEST_CASE("indices of programs are divided in 32 bits") {
   RangesProgram program(
-      "%c: i32 = nv.cta_id\n%n: i64 = target.cast %c\n%a: i64 = target.constant {value = 127}\n%b: i64 = target.add %v0, "
-      "%a\n%s: i64 = target.constant {value = 7}\n%e: i64 = target.shr %b, %s\n%v5: i64 = target.floor_div %n, %e\n%v6: "
+      "%c: i32 = nv.cta_id\n%n: i64 = target.cast %c\n%a: i64 = target.constant {value = 127}\n%b: i64 = target.add "
+      "%v0, "
+      "%a\n%s: i64 = target.constant {value = 7}\n%e: i64 = target.shr %b, %s\n%v5: i64 = target.floor_div %n, "
+      "%e\n%v6: "
       "i64 = target.mod %v5, %v1\n%v7: i64 = target.floor_div %v4, %v1\n" +
       stored(5, 0) + stored(6, 1) + stored(7, 2));
   program.expand();

@@ -9,8 +9,9 @@
 //              multi_buffer gives it more, specialise_roles splits the two sides.
 //   copies     other loads, which the threads copy: copy, copy_wait, barrier, mma, mma_wait, barrier.
 //   stores     an operand that is computed in registers is stored, and so is one that is loaded but lies in memory as
-//              the instruction cannot read it. Where it is computed of narrower elements, such as weights of 8 or 4 bits,
-//              and loads may run ahead, threads copy these first: copy, copy_wait, barrier, load, compute, store, barrier.
+//              the instruction cannot read it. Where it is computed of narrower elements, such as weights of 8 or 4
+//              bits, and loads may run ahead, threads copy these first: copy, copy_wait, barrier, load, compute, store,
+//              barrier.
 //   registers  a left factor computed from the result of another MMA stays in registers, if the
 //              matrix unit reads it there: its accumulators have the layout of that factor.
 //
