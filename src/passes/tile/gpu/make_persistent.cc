@@ -95,7 +95,7 @@ class Persistence {
     builder_.set_before(body->front());
     std::vector<Dim> grid = kernel_->attr(attr::Kernel::grid);
     std::vector<Value*> indices(grid.size());
-    Value* rest = short_number(body->arg(0));
+    Value* rest = grid.size() > 1 ? short_number(body->arg(0)) : body->arg(0);
     if (schedule_.group > 1 && grid.size() == 2) {
       Value* rows = short_number(tile::dim(builder_, grid[0]));
       Value* columns = short_number(tile::dim(builder_, grid[1]));
