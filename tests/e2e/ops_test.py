@@ -706,7 +706,7 @@ def quantised():
     x, gate, up = normal(9, 64), normal(64, 50) / 8, normal(64, 50) / 8
     three = "x: Tensor[M, K, f32], g: Tensor[K, N, f32], u: Tensor[K, N, f32]"
     case(three, "matmul_gated(x, g, u), matmul_gated(x, g, u, activation=\"gelu\") + 1.0", [x, gate, up],
-         lambda x, g, u: (x @ g * sigmoid(x @ g) * (x @ u), gelu(x @ g) * (x @ u) + 1), units=2)
+         lambda x, g, u: (x @ g * sigmoid(x @ g) * (x @ u), gelu(x @ g) * (x @ u) + 1), units=4)
     big = np.array([[1e9, -1e9, 500, -70000, np.inf, -np.inf, 447, 3]], np.float32)
     small = lambda x: np.clip(np.trunc(x), -8, 7)
     wrapped = lambda x: (x.astype(int) + 8) % 16 - 8
