@@ -412,7 +412,7 @@ class Busy(unittest.TestCase):
     @unittest.skipIf({"ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"} & os.environ.keys(), "sanitizers map terabytes")
     def test_memory_that_is_asked_for(self):
         """What is refused is memory that nobody has written to yet, too."""
-        self.fails_with("model.tsr (it took more than 300 MB)", text="# greedy\n", TESSERA_LSP_MEMORY_MB="300")
+        self.fails_with("model.tsr (it took more than 300 MiB)", text="# greedy\n", TESSERA_LSP_MEMORY_MB="300")
 
     def test_a_limit_that_is_passed(self):
         self.fails_with("model.tsr (it took more than 0.2 s)", TESSERA_LSP_BUSY_MS="200")
