@@ -21,6 +21,7 @@
 #include "passes/pass.h"
 #include "passes/target/integer_ops.h"
 #include "passes/target/math/math.h"
+#include "passes/target/value_ranges.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -65,26 +66,6 @@ class CastExpansion {
     return b_.op(Kind::Ne, a, b_.zero(a->type()));
   }
 
-  /// The bits that a number without sign may have.
-  static uint64_t possible_bits(Value* a, int depth = 0) {
-    constexpr int deepest = 8;
-    uint64_t all = ~uint64_t(0) >> (64 - dtype_info(a->type()->dtype).bits);
-    if (std::optional<int64_t> known = constant_lanes(a)) return uint64_t(*known) & all;
-    Op* def = a->def();
-    if (!def || depth == deepest) return all;
-    auto bits = [&](unsigned i) { return possible_bits(def->operand(i), depth + 1); };
-    switch (def->info().elementwise) {
-      case Kind::And: return bits(0) & bits(1);
-      case Kind::Or:
-      case Kind::Xor: return bits(0) | bits(1);
-      case Kind::Shr: {
-        std::optional<int64_t> by = constant_lanes(def->operand(1));
-        return by && *by >= 0 && *by < 64 ? bits(0) >> *by : all;
-      }
-      default: return all;
-    }
-  }
-
   /// An integer of 8 bits plus a constant.
   struct ByteSum {
     Value* byte;
@@ -111,7 +92,7 @@ class CastExpansion {
     if (dtype_info(dtype).cls != DTypeClass::Signed) return true;
     if (byte_size(dtype) > 1) return false;
     bool is_signed = sum.byte->type()->dtype == DType::I8;
-    int64_t most = is_signed ? 127 : int64_t(possible_bits(sum.byte));
+    int64_t most = range_of(sum.byte).most;
     return is_signed || most > 127 || most + sum.plus > 127 || sum.plus < -128;
   }
 
@@ -137,7 +118,7 @@ class CastExpansion {
       if (is_signed) byte = b_.bit_xor(byte, integer(byte, 0x80));
       return less(with_upper(byte, 0x64, to), 1024 + (is_signed ? 128 : 0) - sum->plus);
     }
-    if (!is_signed && possible_bits(sum->byte) < 0x80) return less(with_upper(sum->byte, 0x43, to), 128 - sum->plus);
+    if (!is_signed && range_of(sum->byte).most < 0x80) return less(with_upper(sum->byte, 0x43, to), 128 - sum->plus);
     if (!is_signed || sum->plus != 0) return nullptr;
     // 0x4300 and the lower bits are 128 + n, or 256 + n where n is negative; 0xc300 and the sign bit are -128 or -256.
     Value* bits = with_upper(sum->byte, 0, DType::U16);

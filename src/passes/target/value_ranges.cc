@@ -1,6 +1,7 @@
 #include "passes/target/value_ranges.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 
 #include "ir/numbers/elementwise.h"
@@ -58,6 +59,8 @@ class Ranges {
       case Kind::Mod: return remainder(operand(1));
       case Kind::Shr: return shifted(operand(0), operand(1));
       case Kind::And: return common_bits(operand(0), operand(1));
+      case Kind::Or:
+      case Kind::Xor: return joined_bits(operand(0), operand(1));
       case Kind::Min: return combined(operand(0), operand(1), [](int64_t a, int64_t b) { return std::min(a, b); });
       case Kind::Max: return combined(operand(0), operand(1), [](int64_t a, int64_t b) { return std::max(a, b); });
       case Kind::Select: return either(operand(1), operand(2));
@@ -110,6 +113,13 @@ class Ranges {
     if (a.least >= 0 && b.least >= 0) return {0, std::min(a.most, b.most)};
     if (a.least >= 0) return {0, a.most};
     return b.least >= 0 ? ValueRange{0, b.most} : anything;
+  }
+
+  /// Of numbers that are not negative: no bit is set above the highest of either.
+  static ValueRange joined_bits(ValueRange a, ValueRange b) {
+    if (a.least < 0 || b.least < 0) return anything;
+    int bits = std::bit_width(uint64_t(std::max(a.most, b.most)));
+    return {0, bits == 63 ? most_i64 : (int64_t(1) << bits) - 1};
   }
 
   static ValueRange combined(ValueRange a, ValueRange b, int64_t (*choose)(int64_t, int64_t)) {
