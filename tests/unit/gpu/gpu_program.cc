@@ -7,6 +7,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/eval.h"
+#include "ir/host/ops.h"
 #include "ir/text/verifier.h"
 #include "passes/pass_manager.h"
 #include "unit/frontend/load_program.h"
@@ -167,13 +168,21 @@ std::optional<Tensors> GpuProgram::try_values(const Tensors& arguments, const Di
   return results;
 }
 
-/// Whether a matmul reads operands that were copied into rows of whole vectors, which only long ones do.
-static bool reads_padded_rows(Op* kernel) {
-  Block* body = kernel->region()->front();
-  for (unsigned i = 0; body && i < body->arg_count(); ++i) {
-    if (body->arg(i)->type()->text.find("8*((") != std::string_view::npos) return true;
-  }
-  return false;
+/// Whether the kernel runs only where sizes take a branch, which is for sizes that no case has.
+static bool is_for_other_sizes(Module& module, Op* kernel) {
+  bool runs = false, always = false;
+  auto visit = [&](Op* op) {
+    if (!op->is(host::info(host::OpKind::Launch)) || !host::may_run(op, kernel)) return;
+    bool is_taken = false;
+    for (Op *inner = op, *around = op->parent(); around; inner = around, around = around->parent()) {
+      bool chooses = around->is(host::info(host::OpKind::If)) && around->has(host::attr::If::when);
+      is_taken |= chooses && inner->block()->region() == around->region(host::at::If::then);
+    }
+    runs = true;
+    always |= !is_taken;
+  };
+  for (Op* op : *module.body()) walk(op, visit);
+  return runs && !always;
 }
 
 std::vector<Op*> GpuProgram::kernels() const {
@@ -182,8 +191,7 @@ std::vector<Op*> GpuProgram::kernels() const {
     bool kernel = op->is(tile::info(tile::OpKind::Kernel)) || op->is(target::info(target::OpKind::Func));
     std::optional<std::string_view> name = kernel ? op->attr(common::Kernel::kernel) : std::nullopt;
     bool is_of_parts = name && (name->ends_with("_parts") || name->ends_with("_joined"));
-    bool is_for_long = name && (name->ends_with("_padded") || reads_padded_rows(op));
-    if (kernel && !is_of_parts && !is_for_long) found.push_back(op);
+    if (kernel && !is_of_parts && !is_for_other_sizes(*module_, op)) found.push_back(op);
   }
   return found;
 }

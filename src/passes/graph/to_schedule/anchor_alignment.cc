@@ -5,7 +5,6 @@
 // copied first, into rows with room at their ends: that reads and writes each element once, and the matmul reads it as
 // often as there are tiles along the other axis. Sizes choose at the launch.
 
-#include <numeric>
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
@@ -94,9 +93,10 @@ std::optional<GraphLowering::Alignment> GraphLowering::plan_alignment(const Fusi
     std::vector<Dim> outer(moved.dims.begin(), moved.dims.end() - 1);
     std::optional<Access> rows = reshape_access(table_, moved, {count_elements(table_, outer), moved.dims.back()});
     if (!rows) continue;
-    Dim beside = table_.mod(table_.add(rows->strides[0], rows->offset), table_.constant(multiple));
+    Dim each = table_.constant(multiple);
+    Dim beside = table_.add(table_.mod(rows->strides[0], each), table_.mod(rows->offset, each));
     if (beside->is_constant(0)) continue;
-    Dim padded = table_.mul(table_.ceildiv(rows->dims[1], table_.constant(multiple)), table_.constant(multiple));
+    Dim padded = table_.mul(table_.ceildiv(rows->dims[1], each), each);
     odd = table_.add(odd, beside);
     copied = table_.add(copied, count_elements(table_, rows->dims));
     plan.operands.push_back({i, *axis, *rows, padded, form.operands[i]});
@@ -111,9 +111,10 @@ std::optional<GraphLowering::Alignment> GraphLowering::plan_alignment(const Fusi
                         table_.constant(of_launch * int64_t(plan.operands.size())));
   plan.when = {{Relation::GreaterEqual, odd, table_.constant(1)},
                {Relation::Greater, table_.mul(work, table_.constant(slower_dots - 1)), cost}};
-  for (const std::vector<Dim>& extents : form.operands) {
-    for (Dim extent : extents) plan.when.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
-  }
+  // Tensor maps are not empty.
+  std::vector<Dim> extents = form.results[0];
+  extents.push_back(form.operands[0].back());
+  for (Dim extent : extents) plan.when.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
   return plan;
 }
 

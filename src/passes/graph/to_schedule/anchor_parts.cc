@@ -11,7 +11,6 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
-#include "ir/host/ops.h"
 #include "ir/schedule/ops.h"
 #include "ir/text/dim_conditions.h"
 #include "ir/text/entries.h"
@@ -232,31 +231,6 @@ Status GraphLowering::lower_parts(const FusionGroup& group, const Parts& parts) 
   for (auto& [name, value] : joined.dims) value = table_.substitute(value, count);
   std::vector<Value*> outputs = joined.takes_members ? group.outputs : std::vector{group.anchor->result(0)};
   host_.launch(kernel, {}, joined.operands, joined.dims, outputs);
-  return success;
-}
-
-/// A choice by sizes between two ways to make the group's values.
-Status GraphLowering::lower_either(const FusionGroup& group, const std::vector<DimFact>& when,
-                                   const std::function<Status()>& taken, const std::function<Status()>& otherwise) {
-  std::vector<DimFact> known = graph::facts_around(group.anchor);
-  bool always = true;
-  for (const DimFact& fact : when) {
-    std::optional<bool> holds = decide(table_, fact, known);
-    if (holds == false || fact.left->overflow || fact.right->overflow) return otherwise();
-    always &= holds == true;
-  }
-  if (always) return taken();
-  std::vector<Value*> outputs = group.members.empty() ? std::vector{group.anchor->result(0)} : group.outputs;
-  Op* choice = host_.choice(when, outputs);
-  for (unsigned region = 0; region < 2; ++region) {
-    host_.enter(choice, nullptr, region);
-    Status lowered = region == host::at::If::then ? taken() : otherwise();
-    if (!lowered) return failure;
-    std::vector<Value*> made;
-    for (Value* output : outputs) made.push_back(host_.under(host_.buffer(output), output->type()->dims));
-    host_.leave(made);
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) host_.define(outputs[i], choice->result(unsigned(i)));
   return success;
 }
 

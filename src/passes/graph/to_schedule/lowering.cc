@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/graph/ops.h"
+#include "ir/host/ops.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/tile_halvings.h"
 #include "passes/graph/to_schedule/kernel_edit.h"
@@ -171,6 +172,30 @@ bool GraphLowering::mentions_dims(const FusionGroup& group) const {
   bool found = false;
   for_each_dim(reads_, group, [&](Dim value) { found |= !value->constant().has_value(); });
   return found;
+}
+
+Status GraphLowering::lower_either(const FusionGroup& group, const std::vector<DimFact>& when,
+                                   const std::function<Status()>& taken, const std::function<Status()>& otherwise) {
+  std::vector<DimFact> known = graph::facts_around(group.anchor);
+  bool always = true;
+  for (const DimFact& fact : when) {
+    std::optional<bool> holds = decide(table_, fact, known);
+    if (holds == false || fact.left->overflow || fact.right->overflow) return otherwise();
+    always &= holds == true;
+  }
+  if (always) return taken();
+  std::vector<Value*> outputs = group.members.empty() ? std::vector{group.anchor->result(0)} : group.outputs;
+  Op* choice = host_.choice(when, outputs);
+  for (unsigned region = 0; region < 2; ++region) {
+    host_.enter(choice, nullptr, region);
+    Status lowered = region == host::at::If::then ? taken() : otherwise();
+    if (!lowered) return failure;
+    std::vector<Value*> made;
+    for (Value* output : outputs) made.push_back(host_.under(host_.buffer(output), output->type()->dims));
+    host_.leave(made);
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) host_.define(outputs[i], choice->result(unsigned(i)));
+  return success;
 }
 
 std::string GraphLowering::next_symbol() const { return function_.entry + "." + std::to_string(function_.named); }

@@ -122,8 +122,6 @@ class GraphLowering {
   Result<Reading> finest_reading(const FusionGroup& group, const PartsForm& form);
   Status lower_parts(const FusionGroup& group, const Parts& parts);
   Result<Op*> launch_parts(const FusionGroup& group, const Parts& parts);
-  Status lower_either(const FusionGroup& group, const std::vector<DimFact>& when,
-                      const std::function<Status()>& taken, const std::function<Status()>& otherwise);
 
   // anchor_alignment.cc
   struct Alignment;
@@ -140,6 +138,9 @@ class GraphLowering {
   void add_carriers(Op* kernel, const std::map<std::string, Dim>& dims, std::vector<Value*>& operands);
   /// True if the group makes a gir.dim that is no constant.
   bool mentions_dims(const FusionGroup& group) const;
+  /// Makes the group's values in one of two ways, as sizes choose; what is known of sizes leaves one of them.
+  Status lower_either(const FusionGroup& group, const std::vector<DimFact>& when,
+                      const std::function<Status()>& taken, const std::function<Status()>& otherwise);
   std::string next_symbol() const;
   /// Gives the kernel back, or an equal one that was built before.
   Op* keep_kernel(Op* kernel);
