@@ -108,8 +108,9 @@ Status CudaKernel::grid_blocks(int64_t programs, unsigned& blocks) const {
   } else if (programs % cluster_ != 0) {
     return fail(TSR_EINTERNAL, "its ", programs, " programs are not whole clusters of ", cluster_);
   }
-  if (count > max_grid) {
-    return invalid("its ", count, " blocks are more than a grid can have, ", max_grid);
+  // Kernels number programs in 32 bits, persistent ones too.
+  if (programs > max_grid) {
+    return invalid("its ", programs, " programs are more than a grid can have, ", max_grid);
   }
   blocks = unsigned(count);
   return ok();

@@ -84,8 +84,7 @@ class Persistence {
 
   Value* arithmetic(Kind kind, Value* a, Value* b) { return tile::elementwise(builder_, kind, {a, b}); }
 
-  /// A GPU divides numbers of 32 bits in a tenth of the time. A grid has fewer than 2^32 programs: each of a persistent
-  /// kernel stores a tile.
+  /// A GPU divides numbers of 32 bits in a tenth of the time. The runtime refuses grids of 2^31 programs and more.
   Value* short_number(Value* index) { return tile::cast(builder_, index, DType::U32); }
 
   /// Replaces program ids by indices computed from the loop's index.
