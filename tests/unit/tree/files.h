@@ -16,6 +16,7 @@ struct File {
   std::vector<std::string> lines;
 };
 
+/// Files below the folders that end so; of folders that are hidden or hold packages of others, none.
 inline std::vector<File> files_below(const std::vector<std::string>& folders,
                                      const std::vector<std::string>& extensions) {
   namespace fs = std::filesystem;
@@ -23,7 +24,11 @@ inline std::vector<File> files_below(const std::vector<std::string>& folders,
   std::vector<File> files;
   for (const std::string& folder : folders) {
     if (!fs::exists(root / folder)) continue;
-    for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
+    for (auto at = fs::recursive_directory_iterator(root / folder); at != fs::recursive_directory_iterator(); ++at) {
+      const fs::directory_entry& entry = *at;
+      std::string name = entry.path().filename();
+      if (entry.is_directory() && (name.starts_with('.') || name == "node_modules" || name == "__pycache__"))
+        at.disable_recursion_pending();
       std::string extension = entry.path().extension();
       bool wanted = std::find(extensions.begin(), extensions.end(), extension) != extensions.end();
       if (!entry.is_regular_file() || !wanted) continue;
