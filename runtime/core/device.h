@@ -40,6 +40,15 @@ struct Launch {
   std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
 };
 
+class Queue;
+using Work = std::function<Status(Queue&)>;
+
+/// Operations that were recorded, to be put into a queue of the same device at once.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+};
+
 /// The operations of a device, in order. May be used from several threads.
 class Queue {
  public:
@@ -52,11 +61,15 @@ class Queue {
   /// Copies to memory of the host; the bytes are there on return.
   virtual Status read(void* to, const void* from, size_t bytes) = 0;
 
+  /// Records what `work` puts into the queue that it gets; nothing of it runs. Null where the device has no recordings
+  /// or cannot make this one, and for work that fails or is too much for one.
+  virtual std::shared_ptr<Recording> record(const Work& work);
+  /// Puts all that was recorded into this queue; `title` names it in errors.
+  virtual Status replay(Recording& recording, std::string_view title);
+
   /// Temps of the calls in this queue. What one call releases, the next one in order may use.
   ArenaPool arenas;
 };
-
-using Work = std::function<Status(Queue&)>;
 
 /// A place in a stream that is passed once.
 class Mark {

@@ -343,7 +343,13 @@ Status run_call(Call& call, Queue& queue) {
       frame.trace = &context.trace;
       trace_arguments(context.trace, frame);
     }
-    status = context.checks ? interpret_checked(context, frame, queue) : interpret(frame, queue);
+    if (context.checks) {
+      status = interpret_checked(context, frame, queue);
+    } else if (function.is_replayed && !frame.limits && !frame.trace) {
+      status = function.replays.run(frame, call.placement, queue);
+    } else {
+      status = interpret(frame, queue);
+    }
     if (frame.trace && !status.failed()) trace_outputs(context.trace, frame);
   }
   if (arena.data()) queue.arenas.release(std::move(arena));

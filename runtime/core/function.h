@@ -11,6 +11,7 @@
 #include "runtime/core/bind.h"
 #include "runtime/core/interpret.h"
 #include "runtime/core/limits.h"
+#include "runtime/core/replays.h"
 #include "runtime/core/tensor.h"
 #include "runtime/format/manifest.h"
 #include "runtime/format/plan.h"
@@ -33,6 +34,9 @@ struct tsr_function {
   std::vector<std::string> output_shapes;
   tessera::format::StepSources sources;  ///< beside plan.steps, where they are known
   tessera::runtime::DeclaredPlaces places;
+
+  bool is_replayed = false;  ///< whether its calls may be recorded
+  tessera::runtime::Replays replays;
 
   std::mutex mutex;  ///< guards the cache
   std::map<std::vector<int64_t>, std::shared_ptr<const tessera::runtime::SizedPlan>> placements;

@@ -14,6 +14,7 @@
 #include "runtime/format/bundle_check.h"
 #include "runtime/format/launch_check.h"
 #include "runtime/format/plan_views.h"
+#include "runtime/format/replay.h"
 
 namespace tessera::runtime {
 
@@ -140,6 +141,7 @@ class ModuleLoader {
       function.launch_numbers.push_back(launches);
       launches += std::holds_alternative<format::LaunchStep>(step);
     }
+    function.is_replayed = may_be_replayed(function);
     find_places(function);
     function.input_shapes = declared_shapes(function.plan, function.inputs);
     function.output_shapes = declared_shapes(function.plan, function.outputs);
@@ -147,6 +149,14 @@ class ModuleLoader {
     Status status = function.constants.allocate(device_.memory(), data.size());
     if (status.failed() || data.empty()) return status;
     return device_.copy(function.constants.data(), data.data(), data.size());
+  }
+
+  /// Recordings are for devices that work beside the host.
+  bool may_be_replayed(const tsr_function& function) const {
+    if (device_.facts().is_host || !format::replays_calls()) return false;
+    std::vector<const format::KernelMeta*> metas;
+    for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
+    return format::replay_obstacle(function.plan, metas).empty();
   }
 
   /// Where the source declares the extents that bind_dims checks.

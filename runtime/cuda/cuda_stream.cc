@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "runtime/cuda/cuda_code.h"
@@ -30,6 +31,23 @@ int wait_until(uint32_t milliseconds, Ask ask) {
   }
 }
 
+/// Launches of a recording: loops of more are followed step by step.
+constexpr size_t most_recorded = 16384;
+
+class CudaGraph : public Recording {
+ public:
+  CudaGraph(const Gpu& gpu, GraphCallHandle graph) : gpu_(gpu), graph_(graph) {}
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  ~CudaGraph() override { gpu_.result(gpu_.driver().graph_call_destroy, graph_); }
+
+  GraphCallHandle graph() const { return graph_; }
+
+ private:
+  const Gpu& gpu_;
+  GraphCallHandle graph_;
+};
+
 class CudaQueue : public Queue {
  public:
   CudaQueue(const Gpu& gpu, StreamHandle stream) : gpu_(gpu), stream_(stream) {
@@ -38,6 +56,7 @@ class CudaQueue : public Queue {
   }
 
   Status launch(const Launch& launch) override {
+    if (launches_left_ && --*launches_left_ == 0) return fail(TSR_EUNSUPPORTED, "too many launches for a recording");
     auto& kernel = *static_cast<CudaKernel*>(launch.kernel);
     Status status = kernel.launch(launch, stream_);
     if (status.failed()) return status;
@@ -76,6 +95,34 @@ class CudaQueue : public Queue {
     }
   }
 
+  std::shared_ptr<Recording> record(const Work& work) override {
+    const Driver& driver = gpu_.driver();
+    // One of its own: the stream at hand may be the default one, which cannot be captured.
+    StreamHandle stream = nullptr;
+    if (gpu_.result(driver.stream_create, &stream, stream_non_blocking) != success) return nullptr;
+    std::shared_ptr<Recording> recording;
+    if (gpu_.result(driver.capture_begin, stream, capture_relaxed) == success) {
+      CudaQueue recorder(gpu_, stream);
+      recorder.launches_left_ = most_recorded;
+      bool is_whole = !work(recorder).failed();
+      GraphHandle graph = nullptr;
+      is_whole = gpu_.result(driver.capture_end, stream, &graph) == success && is_whole;
+      if (is_whole) recording = made_of(graph);
+      if (graph) gpu_.result(driver.graph_destroy, graph);
+    }
+    gpu_.result(driver.stream_destroy, stream);
+    return recording;
+  }
+
+  Status replay(Recording& recording, std::string_view title) override {
+    Status status = gpu_.run(gpu_.driver().graph_launch, static_cast<CudaGraph&>(recording).graph(), stream_);
+    if (status.failed()) return fail(status.code, title, ": ", status.text);
+    std::lock_guard lock(mutex_);
+    last_graph_ = title;
+    last_kernel_.clear();
+    return ok();
+  }
+
   /// Waits for the stream; errors name the kernel that was launched last.
   Status wait(std::string_view kernel) {
     int result = gpu_.result(gpu_.driver().stream_synchronise, stream_);
@@ -87,17 +134,20 @@ class CudaQueue : public Queue {
     Status status = gpu_.driver().error(symbol, result);
     if (!kernel.empty())
       return fail(status.code, "kernel ", format::in_quotes(kernel), ": ", status.text);
-    std::string last;
-    {
-      std::lock_guard lock(mutex_);
-      last = last_kernel_;
-    }
-    if (last.empty()) return status;
-    return fail(status.code, status.text, "; the last kernel of the stream was ",
-                format::in_quotes(last), "; TSR_SYNC=1 waits for each");
+    std::lock_guard lock(mutex_);
+    bool is_graph = last_kernel_.empty();
+    if (is_graph && last_graph_.empty()) return status;
+    return fail(status.code, status.text, "; the last ", is_graph ? "graph" : "kernel", " of the stream was ",
+                format::in_quotes(is_graph ? last_graph_ : last_kernel_), "; TSR_SYNC=1 waits for each");
   }
 
  private:
+  std::shared_ptr<Recording> made_of(GraphHandle graph) const {
+    GraphCallHandle made = nullptr;
+    int result = gpu_.result(gpu_.driver().graph_instantiate, &made, graph, 0ull);
+    return result == success ? std::make_shared<CudaGraph>(gpu_, made) : nullptr;
+  }
+
   /// The driver has no pattern of 8 bytes: the first one is written in halves, then the part that
   /// is filled is doubled.
   Status fill_wide(Address at, uint64_t pattern, size_t bytes) {
@@ -117,8 +167,9 @@ class CudaQueue : public Queue {
   const Gpu& gpu_;
   StreamHandle stream_;
   bool waits_ = false;
+  std::optional<size_t> launches_left_;  ///< of one that records
   mutable std::mutex mutex_;
-  std::string last_kernel_;
+  std::string last_kernel_, last_graph_;  ///< of what came last the name, the other is empty
 };
 
 class CudaMark : public Mark {

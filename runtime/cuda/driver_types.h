@@ -15,6 +15,8 @@ using ModuleHandle = struct DriverModule*;
 using FunctionHandle = struct DriverFunction*;
 using StreamHandle = struct DriverStream*;
 using EventHandle = struct DriverEvent*;
+using GraphHandle = struct DriverGraph*;
+using GraphCallHandle = struct DriverGraphCall*;  ///< a graph that can be launched
 
 // Results.
 inline constexpr int success = 0;
@@ -50,6 +52,8 @@ inline constexpr int function_non_portable_cluster = 14;
 // Flags.
 inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_default = 0;
+/// Other threads may do what they like meanwhile.
+inline constexpr int capture_relaxed = 2;
 inline constexpr unsigned host_portable = 1;
 inline constexpr unsigned host_device_mapped = 2;
 

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <set>
 
 #include "ir/numbers/peak_figures.h"
 #include "runtime/files/text.h"
+#include "runtime/format/bundle_check.h"
 #include "runtime/format/expr.h"
+#include "runtime/format/replay.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/measured_rates.h"
 #include "runtime/tsr/state_files.h"
@@ -43,7 +46,7 @@ struct BenchOptions {
   bool json = false;
 };
 
-constexpr const char* epilogue =
+constexpr const char* bench_epilogue =
     "Inputs and parameters that no --params file gives are random: floating values have a random\n"
     "sign and a magnitude in [0.5, 1), integers are 0, which is a valid index everywhere. An\n"
     "integer input of rank 0 takes the size of its name in --dims. The random numbers\n"
@@ -173,6 +176,22 @@ class Bench {
     int threads = thread_count(options_.device);
     if (session_.is_host() && machine_) rates_.emplace(*machine_, threads);
     if (!options_.json) put(cat("target ", target_, session_.is_host() ? cat(", threads ", threads) : "", "\n"));
+    return session_.is_host() ? exit_ok : read_obstacles();
+  }
+
+  /// Why calls of the entries are no graphs of the GPU, by entry.
+  int read_obstacles() {
+    auto bundle = format::BundleView::open(file_->bytes());
+    if (!bundle) return fail_read(options_.bundle, bundle.error().text);
+    auto contents = format::read_target(*bundle, target_);
+    if (!contents) return fail_read(options_.bundle, contents.error().text);
+    for (const format::EntryPlan& entry : contents->entries) {
+      std::vector<const format::KernelMeta*> kernels;
+      for (uint32_t number : entry.kernels) kernels.push_back(&contents->kernels[number]);
+      std::string why = format::replay_obstacle(entry.plan, kernels);
+      if (!format::replays_calls()) why = "the environment turns graphs off";
+      obstacles_[entry.entry->name] = why;
+    }
     return exit_ok;
   }
 
@@ -391,6 +410,9 @@ class Bench {
       put(cat("  ", flop_text(work.flop / timing.median), "/s  ", bytes_text(work.bytes / timing.median), "/s  ",
               int64_t(timing.roofline_share() * 100 + 0.5), "% of the roofline of ", roofline_text(work), "\n"));
     }
+    if (auto found = obstacles_.find(timing.entry); found != obstacles_.end()) {
+      put(found->second.empty() ? "  calls are one graph each\n" : cat("  calls are no graphs: ", found->second, "\n"));
+    }
     std::fflush(stdout);
   }
 
@@ -413,6 +435,9 @@ class Bench {
                     t.work->flop, t.work->bytes, t.work->flop / t.median, t.work->bytes / t.median,
                     t.roofline_share());
       }
+      if (auto found = obstacles_.find(t.entry); found != obstacles_.end()) {
+        std::printf(", \"graph\": %s", found->second.empty() ? "true" : "false");
+      }
       std::printf("}");
     }
     std::printf("\n]}\n");
@@ -422,6 +447,7 @@ class Bench {
   Session session_;
   std::optional<format::MappedFile> file_;
   std::string target_;
+  std::map<std::string, std::string> obstacles_;  ///< why calls of an entry are no graphs of a GPU; empty if they are
   const Machine* machine_ = nullptr;
   std::optional<MeasuredRates> rates_;  ///< of a CPU
   command_line::Sizes sizes_;
@@ -434,7 +460,7 @@ class Bench {
 
 void add_bench_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<BenchOptions>();
-  command.footer(epilogue);
+  command.footer(bench_epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle that has the entries")->required();
   command.add_option("ENTRY", options->entries, "entries to time; all when none is named");
   command_line::add_sizes_option(command, options->dims, "sizes of dimensions, as B=8,S=256");

@@ -2,7 +2,7 @@
 import ast
 
 from card import front_end
-from programs import (BIN, CPU, GPU, ROOT, both, bundle, call, close, dump, has, page, random, refuses, run,
+from programs import (BIN, CPU, GPU, ROOT, both, bundle, call, close, dump, graphs, has, page, random, refuses, run,
                       seeds, shows, source, tesserac, tsr, warnings)
 
 EFFECTS = """\
@@ -97,6 +97,7 @@ PROGRAMS = {
         "linear.tsr", "tile", r"tile\.alloc_shared", r"tile\.barrier_wait", r"tile\.copy_async", r"tile\.mma "),
     "PTX": shows("linear.tsr", "ptx", r"\.target sm_90a"),
     "LLVM/ROCm": shows("linear.tsr", "llvm", r"define .*@", target=CPU),
+    "CUDA Graphs": graphs,
     "AOT bundles": lambda: has(tsr("verify", bundle("linear.tsr")), "sound"),
     "Example GEMM, Diagnostics, Milestones": lines_up,
     "inspection hooks": hooks,

@@ -157,3 +157,9 @@ def both(*checks):
         for each in checks:
             each()
     return check
+
+
+def graphs():
+    """The tests of calls that are replayed, with a driver that has no GPU."""
+    result = subprocess.run([str(BIN / "unit_runtime"), "-#", "[#cuda_graph_test]"], capture_output=True, text=True)
+    has(result.stdout, r"All tests passed \(\d+ assertions in \d+ test cases\)")

@@ -12,7 +12,7 @@ import abi
 from levels import EFFECTS
 from overview import MISMATCH, by_hand, canonical, elf
 from passes import BLOCKS, phase, stages
-from programs import (BIN, BUILD, CPU, FOLDER, GPU, HERE, both, bundle, call, close, contains, dump, has, lacks,
+from programs import (BIN, BUILD, CPU, FOLDER, GPU, HERE, both, bundle, call, close, contains, dump, graphs, has, lacks,
                       np, page, random, refuse, refuses, run, scratch, seeds, shows, tesserac, tsr)
 
 SUM = "@jit\ndef f(x: Tensor[N, f32], y: Tensor[N, f32]):\n    return x + y\n"
@@ -463,6 +463,7 @@ PROGRAMS = {
                                              shows(SUM, "ptx", r"\.minnctapersm [2-9]")),
     "2–4 stages; tunes prefetch distance": stages,
     "Dedicated loader warp(s) + compute warps; handoff via barriers": ROLES,
+    "capture/replay for step loops": graphs,
     "Timeout/health checks": limits,
     "sub-allocation with alignment": aligned,
     "Strided/blocked/packed": strided,

@@ -147,6 +147,7 @@ FakeGpu::~FakeGpu() {
   CHECK(left.events == 0);
   CHECK(left.allocations == 0);
   CHECK(left.pinned == 0);
+  CHECK(left.graphs == 0);
 }
 
 FakeCounts FakeGpu::counts() const {

@@ -28,8 +28,15 @@ constexpr int invalid_context = 201;
 constexpr int illegal_address = 700;
 constexpr int not_supported = 801;
 
+using Waiting = std::deque<std::function<void()>>;
+
 struct Stream {
-  std::deque<std::function<void()>> waiting;
+  Waiting waiting;
+  bool is_captured = false;  ///< what waits is to become a graph
+};
+
+struct Graph {
+  Waiting work;
 };
 
 struct Event {
@@ -88,6 +95,7 @@ int enter(const char* symbol, bool needs_context = true) {
 }
 
 void run_all(Stream& stream) {
+  if (stream.is_captured) return;
   while (!stream.waiting.empty()) {
     auto work = std::move(stream.waiting.front());
     stream.waiting.pop_front();
@@ -419,6 +427,54 @@ int cuStreamWaitEvent(StreamHandle handle, EventHandle event, unsigned) {
     if (other) run_all(*other);
   });
   return success;
+}
+
+int cuStreamBeginCapture_v2(StreamHandle handle, int) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuStreamBeginCapture_v2")) return result;
+  if (!handle || stream_of(handle).is_captured) return invalid_value;
+  run_all(stream_of(handle));
+  stream_of(handle).is_captured = true;
+  return success;
+}
+
+int cuStreamEndCapture(StreamHandle handle, GraphHandle* graph) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuStreamEndCapture")) return result;
+  Stream& stream = stream_of(handle);
+  if (!stream.is_captured) return invalid_value;
+  ++machine().counts.graphs;
+  *graph = reinterpret_cast<GraphHandle>(new Graph{std::move(stream.waiting)});
+  stream.waiting.clear();
+  stream.is_captured = false;
+  return success;
+}
+
+int cuGraphInstantiateWithFlags(GraphCallHandle* handle, GraphHandle graph, unsigned long long) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuGraphInstantiateWithFlags")) return result;
+  ++machine().counts.graphs;
+  *handle = reinterpret_cast<GraphCallHandle>(new Graph(*reinterpret_cast<Graph*>(graph)));
+  return success;
+}
+
+int cuGraphLaunch(GraphCallHandle handle, StreamHandle stream) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuGraphLaunch")) return result;
+  ++machine().counts.graph_launches;
+  for (const auto& work : reinterpret_cast<Graph*>(handle)->work) stream_of(stream).waiting.push_back(work);
+  return success;
+}
+
+int cuGraphDestroy(GraphHandle graph) {
+  Lock lock(machine().mutex);
+  --machine().counts.graphs;
+  delete reinterpret_cast<Graph*>(graph);
+  return success;
+}
+
+int cuGraphExecDestroy(GraphCallHandle graph) {
+  return cuGraphDestroy(reinterpret_cast<GraphHandle>(graph));
 }
 
 int cuEventCreate(EventHandle* handle, unsigned) {

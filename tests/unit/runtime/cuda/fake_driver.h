@@ -36,10 +36,11 @@ struct FakeTensorMap {
 
 /// Things that exist, or that happened, since the last reset.
 struct FakeCounts {
-  int contexts, modules, streams, events, allocations, pinned;
+  int contexts, modules, streams, events, allocations, pinned, graphs;
   int mallocs;       ///< calls of cuMemAlloc
   int encoded_maps;  ///< calls of cuTensorMapEncodeTiled
   int context_waits;
+  int graph_launches;
 };
 
 struct FakeKnobs {

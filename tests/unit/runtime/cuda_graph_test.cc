@@ -1,0 +1,161 @@
+// Calls that come again are one launch of a graph, with the results of the steps.
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+#include "unit/runtime/cuda_sample.h"
+
+using namespace tessera;
+using namespace tessera::test;
+
+namespace {
+
+/// y = x + 2, by two launches.
+format::Plan twice_plan() {
+  PlanBuilder b("twice");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t t = b.temp({"N"}, 0, 1);
+  b.launch("add_one", {x, t}, {"N"});
+  b.launch("add_one", {t, y}, {"N"});
+  return b.plan;
+}
+
+/// The values of x, seen in y after a call.
+std::vector<float> result_of(tsr_function_t function, CudaTensor& x, CudaTensor& y) {
+  tsr_status_t status = call(function, {&x.tensor}, {&y.tensor});
+  INFO(last_error());
+  REQUIRE(status == TSR_SUCCESS);
+  return y.values();
+}
+
+void write(const CudaLoaded& loaded, CudaTensor& x, std::vector<float> values) {
+  REQUIRE(tsrCopy(loaded.context, nullptr, x.tensor.data, values.data(), values.size() * sizeof(float)) == TSR_SUCCESS);
+}
+
+}  // namespace
+
+TEST_CASE("from the second call on the same tensors a call is one graph", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{twice_plan()}}.bytes());
+  tsr_function_t twice = loaded.function("twice");
+  CudaTensor x(loaded.context, {3}, {1, 2, 3}), y(loaded.context, {3});
+  CHECK(result_of(twice, x, y) == std::vector<float>{3, 4, 5});
+  CHECK(gpu.launches().size() == 2);
+  CHECK(gpu.counts().graph_launches == 0);
+  CHECK(result_of(twice, x, y) == std::vector<float>{3, 4, 5});
+  CHECK(gpu.launches().size() == 4);
+  CHECK(gpu.counts().graph_launches == 1);
+  write(loaded, x, {10, 20, 30});
+  CHECK(result_of(twice, x, y) == std::vector<float>{12, 22, 32});
+  CHECK(gpu.launches().size() == 4);
+  CHECK(gpu.counts().graph_launches == 2);
+
+  SECTION("other tensors and other sizes are calls of their own") {
+    CudaTensor other(loaded.context, {3}, {5, 6, 7}), small(loaded.context, {1}, {8}), one(loaded.context, {1});
+    CHECK(result_of(twice, other, y) == std::vector<float>{7, 8, 9});
+    CHECK(result_of(twice, small, one) == std::vector<float>{10});
+    CHECK(gpu.counts().graph_launches == 2);
+    CHECK(gpu.launches().size() == 8);
+    CHECK(result_of(twice, x, y) == std::vector<float>{12, 22, 32});
+    CHECK(gpu.counts().graph_launches == 3);
+    CHECK(result_of(twice, other, y) == std::vector<float>{7, 8, 9});
+    CHECK(gpu.counts().graph_launches == 4);
+  }
+  SECTION("graphs that were used longest ago go first") {
+    std::vector<std::unique_ptr<CudaTensor>> tensors;
+    for (int i = 0; i < 80; ++i) {
+      auto& next = tensors.emplace_back(std::make_unique<CudaTensor>(loaded.context, std::vector<int64_t>{3},
+                                                                     std::vector<float>{float(i), 0, 1}));
+      for (int times = 0; times < 2; ++times) CHECK(result_of(twice, *next, y)[0] == float(i + 2));
+    }
+    CHECK(gpu.counts().graphs == 64);
+  }
+}
+
+TEST_CASE("loops are part of a graph", "[cuda]") {
+  PlanBuilder b("rows");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N", "4"});
+  uint32_t y = b.output("y", {"N", "4"});
+  uint32_t i = b.loop_dim("i");
+  uint32_t from = b.temp({"4"}, 0, 4), to = b.temp({"4"}, 0, 4);
+  b.step(format::ForStep{i, b.expr("0"), b.expr("N"), 3});
+  b.step(format::AliasStep{from, x, b.expr("i * 16")});
+  b.step(format::AliasStep{to, y, b.expr("i * 16")});
+  b.launch("add_one", {from, to}, {"4"});
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
+  CudaTensor from_tensor(loaded.context, {2, 4}, {0, 1, 2, 3, 4, 5, 6, 7}), to_tensor(loaded.context, {2, 4});
+  for (int times = 0; times < 3; ++times) {
+    CHECK(result_of(loaded.function("rows"), from_tensor, to_tensor) ==
+          std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8});
+  }
+  CHECK(gpu.counts().graph_launches == 2);
+}
+
+TEST_CASE("calls that wait for the GPU or are one operation are no graphs", "[cuda]") {
+  PlanBuilder b("branch");
+  uint32_t x = b.input("x", {"1"});
+  uint32_t y = b.output("y", {"1"});
+  uint32_t flag = b.temp({}, 0, 1, Dtype::Bool);
+  b.launch("is_positive", {x, flag}, {});
+  b.step(format::IfStep{flag, 1, 1});
+  b.launch("add_one", {x, y}, {"1"});
+  b.step(format::FillStep{y, 4, 0});
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{b.plan, add_one_plan()}}.bytes());
+  CudaTensor in(loaded.context, {1}, {5}), out(loaded.context, {1});
+  for (const char* name : {"branch", "add_one"}) {
+    for (int times = 0; times < 3; ++times) CHECK(result_of(loaded.function(name), in, out)[0] == 6);
+  }
+  CHECK(gpu.counts().graph_launches == 0);
+}
+
+TEST_CASE("without graphs all calls are followed step by step", "[cuda]") {
+  const char* variable = GENERATE("TSR_GRAPHS", "TSR_SYNC");
+  ::setenv(variable, std::string(variable) == "TSR_SYNC" ? "1" : "0", 1);
+  {
+    FakeGpu gpu;
+    CudaLoaded loaded(CudaBundle{{twice_plan()}}.bytes());
+    CudaTensor x(loaded.context, {3}, {1, 2, 3}), y(loaded.context, {3});
+    for (int times = 0; times < 3; ++times) {
+      CHECK(result_of(loaded.function("twice"), x, y) == std::vector<float>{3, 4, 5});
+    }
+    CHECK(gpu.counts().graph_launches == 0);
+    CHECK(gpu.launches().size() == 6);
+  }
+  ::unsetenv(variable);
+}
+
+TEST_CASE("where a graph cannot be made, calls go on without", "[cuda]") {
+  const char* symbol = GENERATE("cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                                "cuGraphInstantiateWithFlags", "cuLaunchKernel");
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{twice_plan()}}.bytes());
+  CudaTensor x(loaded.context, {3}, {1, 2, 3}), y(loaded.context, {3});
+  CHECK(result_of(loaded.function("twice"), x, y) == std::vector<float>{3, 4, 5});
+  gpu.fail(symbol, 2);
+  for (int times = 0; times < 2; ++times) {
+    CHECK(result_of(loaded.function("twice"), x, y) == std::vector<float>{3, 4, 5});
+  }
+  CHECK(gpu.counts().graph_launches == 0);
+  CHECK(gpu.counts().streams == 0);
+}
+
+TEST_CASE("what a graph did wrong is said with its entry", "[cuda]") {
+  PlanBuilder b("faults");
+  uint32_t x = b.input("x", {"4"});
+  uint32_t y = b.output("y", {"4"});
+  b.launch("add_one", {x, y}, {"4"});
+  b.launch("add_one", {x, y}, {"4"});
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
+  CudaTensor in(loaded.context, {4}, {1, 2, 3, 4}), out(loaded.context, {4});
+  for (int times = 0; times < 2; ++times) result_of(loaded.function("faults"), in, out);
+  gpu.fail("cuGraphLaunch", 2);
+  CHECK(call(loaded.function("faults"), {&in.tensor}, {&out.tensor}) == TSR_EOOM);
+  CHECK(last_error() == "faults: cuGraphLaunch: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
+  CHECK(result_of(loaded.function("faults"), in, out)[0] == 2);
+}
