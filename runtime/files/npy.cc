@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr size_t max_header = 65536;
-constexpr size_t max_rank = 32;
-constexpr size_t data_alignment = 64;
+constexpr size_t max_npy_rank = 32;
+constexpr size_t npy_data_alignment = 64;
 
 /// Reads the header, which is a Python dict literal with three keys in any order.
-class HeaderParser {
+class NpyHeaderParser {
  public:
-  explicit HeaderParser(std::string_view text) : text_(text) {}
+  explicit NpyHeaderParser(std::string_view text) : text_(text) {}
 
   Outcome parse() {
     expect('{');
@@ -110,7 +110,7 @@ class HeaderParser {
       if (status != std::errc() || extent < 0) return refuse("an extent is not a number");
       at_ = size_t(end - text_.data());
       shape.push_back(extent);
-      if (shape.size() > max_rank) return refuse("the rank is too large");
+      if (shape.size() > max_npy_rank) return refuse("the rank is too large");
       if (!take(',')) {
         expect(')');
         break;
@@ -141,7 +141,7 @@ Result<Dtype> dtype_of_descr(std::string_view descr) {
 }
 
 Result<NpyView> read_body(std::string_view header, std::string_view body) {
-  HeaderParser parser(header);
+  NpyHeaderParser parser(header);
   if (Outcome parsed = parser.parse(); !parsed) return parsed.error();
   Result<Dtype> dtype = dtype_of_descr(parser.descr);
   if (!dtype) return dtype.error();
@@ -191,13 +191,13 @@ Result<std::string> write_npy(const NpyView& array) {
   }
   auto count = element_count(array.shape);
   auto size = count ? bytes_of(array.dtype, *count) : std::nullopt;
-  if (!size || uint64_t(*size) != array.bytes.size() || array.shape.size() > max_rank) {
+  if (!size || uint64_t(*size) != array.bytes.size() || array.shape.size() > max_npy_rank) {
     return error("npy: ", array.bytes.size(), " bytes do not fit shape ", shape_text(array.shape));
   }
   // 32 extents of 20 characters stay far below the 65535 of version 1.
   std::string header = header_text(array);
   size_t start = magic.size() + 4 + header.size() + 1;
-  header.append((data_alignment - start % data_alignment) % data_alignment, ' ');
+  header.append((npy_data_alignment - start % npy_data_alignment) % npy_data_alignment, ' ');
   header += '\n';
   std::string out(magic);
   put_u8(out, 1);

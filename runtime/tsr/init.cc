@@ -29,7 +29,7 @@ struct InitOptions {
   bool skip_missing = false;
 };
 
-constexpr const char* epilogue =
+constexpr const char* init_epilogue =
     "A parameter whose declaration has no initial value is an error, unless --skip-missing omits it;\n"
     "'tsr run' can take it from another file.\n"
     "\n"
@@ -116,7 +116,7 @@ int init(const InitOptions& options) {
 
 void add_init_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<InitOptions>();
-  command.footer(epilogue);
+  command.footer(init_epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle whose parameters are wanted")->required();
   CLI::Option* seed = command.add_option("--seed", options->seed, "seed of the random numbers");
   command_line::take_count(*seed->type_name("N")->capture_default_str(), 0);

@@ -41,7 +41,7 @@ struct InspectOptions {
   std::vector<std::string> entries;
 };
 
-constexpr const char* epilogue =
+constexpr const char* inspect_epilogue =
     "Without an option: targets, entries with their symbolic shapes, parameters and sizes.\n"
     "--yaml prints the metadata of the kernels, one document a kernel; --json prints manifest and\n"
     "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again) or\n"
@@ -283,7 +283,7 @@ int inspect(const InspectOptions& options) {
 
 void add_inspect_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<InspectOptions>();
-  command.footer(epilogue);
+  command.footer(inspect_epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle to show")->required();
   CLI::Option* yaml = command.add_flag("--yaml", options->yaml, "kernel metadata as YAML");
   CLI::Option* json =

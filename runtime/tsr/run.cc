@@ -39,7 +39,7 @@ struct RunOptions {
   std::string interpret;
 };
 
-constexpr const char* epilogue =
+constexpr const char* run_epilogue =
     "Files:\n"
     "  .npy          NumPy arrays of version 1 or 2, little-endian, C order. bf16 is stored as\n"
     "                the dtype V2: .view(ml_dtypes.bfloat16) shows the numbers.\n"
@@ -376,7 +376,7 @@ class Run {
 
 void add_run_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<RunOptions>();
-  command.footer(epilogue);
+  command.footer(run_epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle that has the entry")->required();
   command.add_option("ENTRY", options->entry, "name of the entry; 'tsr inspect' lists them")
       ->required();

@@ -16,7 +16,7 @@ namespace {
 
 using format::cat;
 
-constexpr const char* epilogue =
+constexpr const char* verify_epilogue =
     "Checks the archive's one byte form, every checksum and hash, the manifest, and for each target\n"
     "the metadata of the kernels, every plan against these and the manifest, and the code; the IR,\n"
     "schedules and weights. Prints the bundle's identity, the XXH3-128 of its manifest, which lists\n"
@@ -44,7 +44,7 @@ int verify_file(const std::string& path) {
 
 void add_verify_command(CLI::App& command, int& exit_code) {
   auto paths = std::make_shared<std::vector<std::string>>();
-  command.footer(epilogue);
+  command.footer(verify_epilogue);
   command.add_option("BUNDLE", *paths, "bundles to check")->required();
   command.callback([paths, &exit_code] {
     for (const std::string& path : *paths) exit_code = std::max(exit_code, verify_file(path));

@@ -11,8 +11,6 @@ namespace tessera::check {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// Powers of e of numbers near the row's greatest score.
 struct Scores {
   std::vector<double> low, high;

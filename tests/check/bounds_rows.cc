@@ -12,8 +12,6 @@ namespace {
 
 using Kind = ElementwiseKind;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// Steps in the dtype that rows are computed in.
 class Steps {
  public:

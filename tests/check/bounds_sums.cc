@@ -17,8 +17,6 @@ namespace tessera::check {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// (1 + u)^steps - 1, rounded up.
 long double growth(double u, int64_t steps) {
   return std::expm1(static_cast<long double>(steps) * std::log1p(static_cast<long double>(u))) * 1.0001L;

@@ -11,8 +11,6 @@ namespace tessera::check {
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 bool is_unsigned_64(DType dtype) { return dtype == DType::U64; }
 
 std::string text_of(DType dtype, Element value) {

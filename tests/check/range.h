@@ -17,6 +17,8 @@
 
 namespace tessera::check {
 
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
+
 /// -0 is less than +0. There is no number when `low` is above `high`.
 struct Range {
   Element low, high;

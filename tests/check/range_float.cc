@@ -14,8 +14,6 @@ namespace {
 
 using Kind = ElementwiseKind;
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// The units in the last place by which a function may differ from the mathematics, in f32 and f64, and the values it
 /// never leaves. The table of docs/numerics.md.
 struct Function {

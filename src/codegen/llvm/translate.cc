@@ -25,8 +25,6 @@ using target::OpKind;
 namespace attr = target::attr;
 namespace in = target::in;
 
-bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
-bool is_signed(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Signed; }
 
 [[noreturn]] void not_legal(const Op* op) {
   std::string types;

@@ -13,14 +13,6 @@ using Kind = ElementwiseKind;
 
 namespace {
 
-bool is_signed(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Signed; }
-bool is_wide(DType dtype) { return dtype_info(dtype).bits == 64; }
-
-/// The instruction's type for integers of that dtype, in 32 or 64 bits.
-std::string integer_type(DType dtype) {
-  return std::string(is_signed(dtype) ? "s" : "u") + (is_wide(dtype) ? "64" : "32");
-}
-
 std::string_view comparison(Kind kind) {
   constexpr std::string_view names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
   return names[size_t(kind) - size_t(Kind::Eq)];

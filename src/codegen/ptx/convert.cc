@@ -8,13 +8,7 @@ namespace tessera::codegen::ptx {
 
 namespace {
 
-bool is_signed(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Signed; }
-bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
-unsigned wide_bits(DType dtype) { return dtype_info(dtype).bits == 64 ? 64 : 32; }
 std::string float_type(DType dtype) { return dtype == DType::F64 ? "f64" : "f32"; }
-
-/// The type of the word that an integer lane is extended to.
-std::string integer_type(DType dtype) { return (is_signed(dtype) ? "s" : "u") + std::to_string(wide_bits(dtype)); }
 
 }  // namespace
 
@@ -91,11 +85,11 @@ Operand Emitter::float_to_integer(DType from, DType to, Operand a) {
     result = make(cls, "min.{1} {0}, {2}, {3}", integer_type(to), text(result), high);
   }
   Operand nan = make(WordClass::Predicate, "setp.nan.{1} {0}, {2}, {2}", float_type(from), text(a));
-  return make(cls, "selp.b{1} {0}, 0, {2}, {3}", wide_bits(to), text(result), text(nan));
+  return make(cls, "selp.b{1} {0}, 0, {2}, {3}", is_wide(to) ? 64 : 32, text(result), text(nan));
 }
 
 Operand Emitter::resize(DType from, DType to, Operand a) {
-  bool wide_from = wide_bits(from) == 64, wide_to = wide_bits(to) == 64;
+  bool wide_from = is_wide(from), wide_to = is_wide(to);
   if (wide_from == wide_to) return a;  // packing drops the upper bits
   if (wide_from) return make(WordClass::Single, "cvt.u32.u64 {}, {}", text(a));
   return make(WordClass::Double, "cvt.{1}.{2} {0}, {3}", is_signed(from) ? "s64" : "u64", integer_type(from), text(a));

@@ -24,6 +24,12 @@ struct Lanes {
   int64_t displacement = 0;
 };
 
+inline bool is_wide(DType dtype) { return dtype_info(dtype).bits == 64; }
+/// The instruction's type for integers of that dtype: of the word, of 32 or 64 bits, that a lane is extended to.
+inline std::string integer_type(DType dtype) {
+  return std::string(is_signed(dtype) ? "s" : "u") + (is_wide(dtype) ? "64" : "32");
+}
+
 class Emitter {
  public:
   Emitter(Op* func, const Machine& machine) : func_(func), machine_(machine) {}

@@ -52,10 +52,6 @@ FloatFormat format(DType dtype) {
   }
 }
 
-bool is_signed(DType dtype) {
-  return dtype_info(dtype).cls == DTypeClass::Signed;
-}
-
 /// Value bits: without the sign bit.
 int magnitude_bits(DType dtype) {
   return int(dtype_info(dtype).bits) - (is_signed(dtype) ? 1 : 0);

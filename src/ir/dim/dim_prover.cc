@@ -10,12 +10,12 @@ namespace {
 
 constexpr size_t max_facts = 32;
 constexpr size_t max_atoms = 12;
-constexpr size_t max_terms = 24;
+constexpr size_t max_simple_terms = 24;
 constexpr int max_raises = 16;
 constexpr int max_depth = 4;
 constexpr int max_steps = 200;
 
-bool is_simple(Dim dim) { return !dim->overflow && dim->terms.size() <= max_terms && dim->text.size() <= 1024; }
+bool is_simple(Dim dim) { return !dim->overflow && dim->terms.size() <= max_simple_terms && dim->text.size() <= 1024; }
 
 bool is_non_negative(Dim dim) { return interval(dim).low.value_or(-1) >= 0; }
 

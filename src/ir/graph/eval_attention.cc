@@ -12,9 +12,9 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-class Attention {
+class AttentionRows {
  public:
-  Attention(const AttentionInputs& in, const AttentionOptions& options)
+  AttentionRows(const AttentionInputs& in, const AttentionOptions& options)
       : in_(in),
         options_(options),
         heads_(in.q.dims()[1]),
@@ -91,7 +91,7 @@ Element rounded(DType dtype, double value) {
 
 void eval_flash_attention(const AttentionInputs& in, const AttentionOptions& options,
                           TensorValue& result, TensorValue* sums) {
-  Attention attention(in, options);
+  AttentionRows attention(in, options);
   std::vector<double> out;
   const std::vector<int64_t>& dims = in.q.dims();
   int64_t row = 0;

@@ -35,6 +35,9 @@ constexpr bool is_integer(DType dtype) {
   DTypeClass cls = dtype_info(dtype).cls;
   return cls == DTypeClass::Signed || cls == DTypeClass::Unsigned;
 }
+constexpr bool is_signed(DType dtype) { return dtype_info(dtype).cls == DTypeClass::Signed; }
+/// Whether machines compute in that float itself; others are widened.
+constexpr bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
 /// Bytes of one stored element; i4 counts as one byte where it is addressed singly.
 constexpr unsigned byte_size(DType dtype) { return (dtype_info(dtype).bits + 7) / 8; }
 

@@ -23,7 +23,7 @@ std::optional<Symbol> local_of(Resolver& resolver, FileModel& file, const std::s
   return is_it ? symbol : std::nullopt;
 }
 
-std::optional<Symbol> symbol_of(Context& context, const Json& data) {
+std::optional<Symbol> symbol_of_data(Context& context, const Json& data) {
   std::string name = text_at(data, "name");
   if (auto kind = integer_at(data, "word")) {
     for (const Word& word : words()) {
@@ -77,7 +77,7 @@ Json resolve_completion(Context& context, const Json& item) {
   Json out = item;
   if (!item.is_object()) return out;
   const Json& data = member(item, "data");
-  auto symbol = symbol_of(context, data);
+  auto symbol = symbol_of_data(context, data);
   if (!symbol) return out;
   std::string argument = text_at(data, "argument");
   std::string text = argument.empty() ? describe(*symbol) : describe_argument(*symbol, argument);

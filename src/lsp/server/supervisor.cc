@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 constexpr size_t most_failures = 5;
 constexpr std::chrono::seconds failure_span(60);
 /// The most bytes to buffer from one side while the other one does not read.
-constexpr size_t most_queued_bytes = size_t(256) << 20;
+constexpr size_t most_waiting_bytes = size_t(256) << 20;
 
 /// Bytes that are written to a file as it accepts them.
 class Outgoing {
@@ -42,7 +42,7 @@ class Outgoing {
     bytes_ += bytes;
   }
   bool is_empty() const { return sent_ == bytes_.size(); }
-  bool is_full() const { return bytes_.size() - sent_ > most_queued_bytes; }
+  bool is_full() const { return bytes_.size() - sent_ > most_waiting_bytes; }
   void clear() {
     bytes_.clear();
     sent_ = 0;

@@ -20,9 +20,9 @@ using Kind = ElementwiseKind;
 using slot = graph::in::FlashAttention;
 using Attention = graph::attr::FlashAttention;
 
-class Decomposer {
+class AttentionDecomposer {
  public:
-  explicit Decomposer(Op* op)
+  explicit AttentionDecomposer(Op* op)
       : op_(op), dims_(graph::attention_weights(op)), b_(*op->module()), dtype_(op->result(0)->type()->dtype) {
     b_.set_before(op);
     b_.set_loc(op->loc());
@@ -148,7 +148,7 @@ Status decompose_attention(Module& module, PassContext&) {
       if (!graph::has_attention_kernel(op)) found.push_back(op);
     });
   }
-  for (Op* op : found) Decomposer(op).run();
+  for (Op* op : found) AttentionDecomposer(op).run();
   return success;
 }
 

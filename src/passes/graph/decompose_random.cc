@@ -33,9 +33,9 @@ namespace {
 using graph::OpKind;
 using Kind = ElementwiseKind;
 
-class Decomposer {
+class RandomDecomposer {
  public:
-  explicit Decomposer(Op* op) : op_(op), dims_(op->result()->type()->dims), b_(*op->module()) {
+  explicit RandomDecomposer(Op* op) : op_(op), dims_(op->result()->type()->dims), b_(*op->module()) {
     b_.set_before(op);
     b_.set_loc(op->loc());
   }
@@ -81,7 +81,7 @@ class Decomposer {
 };
 
 /// The number of the element in row-major order.
-Value* Decomposer::index() {
+Value* RandomDecomposer::index() {
   DimTable& table = b_.context().dims();
   Dim stride = table.constant(1);
   Value* sum = nullptr;
@@ -98,7 +98,7 @@ Value* Decomposer::index() {
 }
 
 /// Low and high word of seed ^ stream, of rank 0.
-std::array<Value*, 2> Decomposer::key() {
+std::array<Value*, 2> RandomDecomposer::key() {
   Value* seed = op_->in(graph::in::PhiloxUniform::seed);
   Value* stream = graph::scalar(b_, op_->attr(graph::attr::PhiloxUniform::stream), DType::U64);
   Value* key = op(Kind::Xor, {seed, stream});
@@ -107,7 +107,7 @@ std::array<Value*, 2> Decomposer::key() {
 }
 
 /// The four words of the element's block.
-Decomposer::Words Decomposer::words() {
+RandomDecomposer::Words RandomDecomposer::words() {
   index_ = index();
   Value* block = op(Kind::Shr, {index_, number(2, DType::U64)});
   Value* zero = number(0, DType::U32);
@@ -127,23 +127,23 @@ Decomposer::Words Decomposer::words() {
 }
 
 /// True where the element's number has the bit.
-Value* Decomposer::bit(uint64_t mask) {
+Value* RandomDecomposer::bit(uint64_t mask) {
   Value* masked = op(Kind::And, {index_, number(mask, DType::U64)});
   return op(Kind::Ne, {masked, number(0, DType::U64)});
 }
 
 /// `first` for the first two elements of a block, `second` for the others.
-Value* Decomposer::of_pair(Value* first, Value* second) {
+Value* RandomDecomposer::of_pair(Value* first, Value* second) {
   return graph::select(b_, bit(2), second, first);
 }
 
 /// In [0, 1): the upper 24 bits times 2^-24.
-Value* Decomposer::unit(Value* word) {
+Value* RandomDecomposer::unit(Value* word) {
   Value* bits = op(Kind::Shr, {word, number(8, DType::U32)});
   return graph::mul(b_, graph::cast(b_, bits, DType::F32), real(0x1p-24));
 }
 
-Value* Decomposer::uniform() {
+Value* RandomDecomposer::uniform() {
   Words w = words();
   Value* even = of_pair(w[0], w[2]);
   Value* odd = of_pair(w[1], w[3]);
@@ -151,7 +151,7 @@ Value* Decomposer::uniform() {
 }
 
 /// Box and Muller, of the pair in which the element is.
-Value* Decomposer::normal() {
+Value* RandomDecomposer::normal() {
   Words w = words();
   Value* even_word = of_pair(w[0], w[2]);
   Value* odd_word = of_pair(w[1], w[3]);
@@ -177,7 +177,7 @@ Status decompose_random(Module& module, PassContext&) {
       if (kind == OpKind::PhiloxUniform || kind == OpKind::PhiloxNormal) draws.push_back(op);
     });
   }
-  for (Op* op : draws) Decomposer(op).run();
+  for (Op* op : draws) RandomDecomposer(op).run();
   return success;
 }
 

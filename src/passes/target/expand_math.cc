@@ -27,7 +27,6 @@ using Kind = ElementwiseKind;
 
 namespace {
 
-bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
 
 class Expansion {
  public:

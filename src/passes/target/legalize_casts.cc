@@ -30,7 +30,6 @@ using Kind = ElementwiseKind;
 
 namespace {
 
-bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
 bool is_narrow_float(DType dtype) { return is_float(dtype) && !is_native_float(dtype); }
 bool is_f8(DType dtype) { return dtype == DType::F8E4M3 || dtype == DType::F8E5M2; }
 

@@ -5,13 +5,13 @@
 #include <catch2/catch.hpp>
 
 #include "lsp/model/dependencies.h"
+#include "unit/lsp/uri.h"
 
 using namespace tessera::lsp;
 
 namespace {
 
 constexpr auto never = [] { return false; };
-const std::string uri = "file:///work-space/model.tsr";
 
 /// A document and what is kept of it.
 class Edited {

@@ -8,6 +8,7 @@
 
 #include "lsp/workspace/workspace.h"
 #include "unit/lsp/client.h"
+#include "unit/lsp/uri.h"
 
 using Catch::Contains;
 using lsp_test::Client;
@@ -15,8 +16,6 @@ using lsp_test::Json;
 using Strings = std::vector<std::string>;
 
 namespace {
-
-const std::string uri = "file:///work-space/model.tsr";
 
 const std::string program = R"(%define ROWS 16
 %if defined(WIDE)

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "unit/lsp/client.h"
+#include "unit/lsp/uri.h"
 
 using Catch::Contains;
 using lsp_test::Client;
@@ -10,7 +11,6 @@ using lsp_test::Json;
 
 namespace {
 
-const std::string uri = "file:///work-space/model.tsr";
 const std::string scores =
     "@jit\n"
     "def scores(q: Tensor[S, D, bf16], k: Tensor[T, D, bf16]) where D % 64 == 0:\n"

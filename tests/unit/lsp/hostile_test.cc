@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "unit/lsp/client.h"
+#include "unit/lsp/uri.h"
 
 using lsp_test::Client;
 using lsp_test::Json;
@@ -15,15 +16,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string uri = "file:///work-space/model.tsr";
-
 /// A folder on disk that is gone at the end.
-class Folder {
+class HostileFolder {
  public:
-  Folder() : path_(fs::temp_directory_path() / ("lsp_hostile_" + std::to_string(::getpid()))) {
+  HostileFolder() : path_(fs::temp_directory_path() / ("lsp_hostile_" + std::to_string(::getpid()))) {
     fs::create_directories(path_);
   }
-  ~Folder() { fs::remove_all(path_); }
+  ~HostileFolder() { fs::remove_all(path_); }
   std::string uri(const std::string& name) const { return "file://" + (path_ / name).string(); }
   void write(const std::string& name, const std::string& text) const { std::ofstream(path_ / name) << text; }
 
@@ -40,7 +39,7 @@ std::string repeated(const std::string& text, size_t count) {
 }  // namespace
 
 TEST_CASE("a file that appears on disk is read in the middle of an analysis of others") {
-  Folder folder;
+  HostileFolder folder;
   std::string importer = folder.uri("importer.tsr"), large = folder.uri("large.tsr");
   std::string text = "import late\n";
   for (int i = 0; i < 50; ++i) {
@@ -210,7 +209,7 @@ TEST_CASE("the analysis of a file as a whole ends for a newer edit") {
                               {.version = "test", .has_newer_edit = [&] { return newer; }});
   auto say = [&](Json message) { server.receive(message.dump()); };
   say({{"id", 1}, {"method", "initialize"}, {"params", {{"capabilities", Json::object()}}}});
-  Folder folder;
+  HostileFolder folder;
   folder.write("part.tsr", "const D = 4\n");
   std::string text = "%include \"part.tsr\"\n@jit\ndef f(x: Tensor[D, f32]):\n    return x + missing\n";
   Json document = {{"uri", folder.uri("model.tsr")}, {"languageId", "tessera"}, {"version", 1}, {"text", text}};
@@ -225,7 +224,7 @@ TEST_CASE("the analysis of a file as a whole ends for a newer edit") {
 }
 
 TEST_CASE("a file on disk that changes is read again, whether the client watches files or not") {
-  Folder folder;
+  HostileFolder folder;
   std::string importer = folder.uri("importer.tsr");
   bool watches = GENERATE(true, false);
   Json capabilities;

@@ -11,7 +11,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-const std::string uri = "file:///members/a.tsr";
+const std::string members_uri = "file:///members/a.tsr";
 
 const std::string program =
     "base = Schedule(block=(8, 8), warps=8)\n"
@@ -50,7 +50,7 @@ const std::string program =
 
 Strings labels(Client& client, const std::string& text, size_t into) {
   Strings list;
-  Json found = client.request("textDocument/completion", client.at(uri, text, into));
+  Json found = client.request("textDocument/completion", client.at(members_uri, text, into));
   for (const Json& item : found["items"]) list.push_back(item["label"]);
   return list;
 }
@@ -59,15 +59,15 @@ Strings labels(Client& client, const std::string& text, size_t into) {
 
 TEST_CASE("members are those of what stands before the dot") {
   Client client;
-  client.open(uri, program);
+  client.open(members_uri, program);
   using Catch::VectorContains;
   Strings block = {"w", "mixed", "__call__", "D"};
   CHECK(labels(client, "self.mixed(x) * by", 5) == block);
-  client.replace(uri, "x = block(x, by=2.0)", "x = block.");
+  client.replace(members_uri, "x = block(x, by=2.0)", "x = block.");
   CHECK(labels(client, "x = block.", 10) == block);
-  client.replace(uri, "x = block.", "x = self.blocks[i].");
+  client.replace(members_uri, "x = block.", "x = self.blocks[i].");
   CHECK(labels(client, "x = self.blocks[i].", 19) == block);
-  client.replace(uri, "x = self.blocks[i].", "x = block(x, by=2.0)");
+  client.replace(members_uri, "x = self.blocks[i].", "x = block(x, by=2.0)");
   CHECK(labels(client, "self.mixed(x) * by", 5) == block);
   CHECK(labels(client, "twice.with_schedule", 6) == Strings{"with_schedule"});
   CHECK(labels(client, "wide(x).T", 8) == Strings{"shape", "dtype", "T"});
@@ -91,7 +91,7 @@ TEST_CASE("members of modules are those that the evaluation finds, by whatever i
       "from pack.deep.two import nn as layers\n"
       "const A = nn.gelu\nconst B = tl.load\nconst C = pack.one.ONE\nconst D = pack.deep.two.TWO\n"
       "const E = layers.silu\nconst F = tessera.exp(0)\n";
-  client.open(uri, text);
+  client.open(members_uri, text);
   CHECK_THAT(labels(client, "nn.gelu", 3), VectorContains(std::string("layernorm")));
   CHECK_THAT(labels(client, "layers.silu", 7), VectorContains(std::string("layernorm")));
   CHECK_THAT(labels(client, "tl.load", 3), VectorContains(std::string("context")));
@@ -105,7 +105,7 @@ TEST_CASE("members of modules are those that the evaluation finds, by whatever i
 
 TEST_CASE("arguments are those of what is called, and types have no functions in them") {
   Client client;
-  client.open(uri, program);
+  client.open(members_uri, program);
   using Catch::VectorContains;
   CHECK_THAT(labels(client, "block(x, by=2.0)", 9), VectorContains(std::string("by=")));
   CHECK_THAT(labels(client, "wide(x).T", 5), VectorContains(std::string("x=")));
@@ -117,10 +117,10 @@ TEST_CASE("arguments are those of what is called, and types have no functions in
 
 TEST_CASE("hovers of arguments, schedules and words of types") {
   Client client;
-  client.open(uri, program);
+  client.open(members_uri, program);
   client.wait_until_idle();
   auto text = [&](const std::string& name, size_t into = 0) {
-    Json found = client.request("textDocument/hover", client.at(uri, name, into));
+    Json found = client.request("textDocument/hover", client.at(members_uri, name, into));
     return found.is_null() ? std::string() : found["contents"]["value"].get<std::string>();
   };
   using Catch::Contains;

@@ -31,13 +31,13 @@ TEST_CASE("what was found in a longer text is gone when another document is look
 namespace {
 
 /// Files on disk, as long as the test lasts.
-class Folder {
+class PublishedFolder {
  public:
-  Folder() : path_(std::filesystem::temp_directory_path() / fmt::format("lsp_publisher_{}", ::getpid())) {
+  PublishedFolder() : path_(std::filesystem::temp_directory_path() / fmt::format("lsp_publisher_{}", ::getpid())) {
     std::filesystem::create_directories(path_);
   }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
+  ~PublishedFolder() { std::filesystem::remove_all(path_); }
+  PublishedFolder(const PublishedFolder&) = delete;
 
   /// Writes a file: its URI.
   std::string write(const std::string& name, const std::string& text) const {
@@ -55,7 +55,7 @@ const std::string entry = "@jit\ndef f(x: Tensor[B, f32]):\n    return twice(x)\
 }  // namespace
 
 TEST_CASE("what others find in a file that is closed they find in it as it is on disk") {
-  Folder folder;
+  PublishedFolder folder;
   std::string wrong = GENERATE("x + zz", "x + (");
   std::string head = GENERATE("from part import twice\n", "%include \"part.tsr\"\n");
   Client client;
@@ -73,7 +73,7 @@ TEST_CASE("what others find in a file that is closed they find in it as it is on
 }
 
 TEST_CASE("an error on disk is reported for the file after it is closed, and goes when it is fixed") {
-  Folder folder;
+  PublishedFolder folder;
   Client client;
   std::string head = "from part import twice\n", wrong = "def twice(x):\n    return x + zz\n";
   std::string part = folder.write("part.tsr", wrong), whole = folder.write("whole.tsr", head + entry);
@@ -90,7 +90,7 @@ TEST_CASE("an error on disk is reported for the file after it is closed, and goe
 }
 
 TEST_CASE("a file that an open one includes means there what it means") {
-  Folder folder;
+  PublishedFolder folder;
   std::string text = "const CC = HID + 1\n";
   std::string child = folder.write("child.tsr", text);
   std::string parent = "file:///work-space/parent.tsr", head = "const HID = 4\n";
@@ -126,7 +126,7 @@ TEST_CASE("a file that an open one includes means there what it means") {
 }
 
 TEST_CASE("a file is a part of what is imported by an open one, too") {
-  Folder folder;
+  PublishedFolder folder;
   std::string child = folder.write("child.tsr", "const CC = HID + 1\n");
   folder.write("parent.tsr", "const HID = 4\n%include \"child.tsr\"\n");
   std::string text = "from parent import CC\n@jit\ndef f(x: Tensor[CC, f32]):\n    return x\n";
@@ -139,7 +139,7 @@ TEST_CASE("a file is a part of what is imported by an open one, too") {
 }
 
 TEST_CASE("a syntax error in an included file is reported once") {
-  Folder folder;
+  PublishedFolder folder;
   std::string child = folder.write("child.tsr", ""), parent = "file:///work-space/parent.tsr";
   Client client;
   client.open(child, "def g(x:\n    return x\n");
@@ -149,7 +149,7 @@ TEST_CASE("a syntax error in an included file is reported once") {
 }
 
 TEST_CASE("the fix of an error in an included file is offered where the error is reported") {
-  Folder folder;
+  PublishedFolder folder;
   std::string child = folder.write("child.tsr", ""), parent = "file:///work-space/parent.tsr";
   Client client;
   client.open(child, "const CC = HIDE + 1\n");

@@ -7,14 +7,13 @@
 
 #include "lsp/features/plain_text.h"
 #include "unit/lsp/client.h"
+#include "unit/lsp/uri.h"
 
 using Catch::Contains;
 using lsp_test::Client;
 using lsp_test::Json;
 
 namespace {
-
-const std::string uri = "file:///work-space/model.tsr";
 
 /// What tests with real clients open, too.
 const std::string program = [] {

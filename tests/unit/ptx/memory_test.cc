@@ -9,15 +9,6 @@ namespace {
 const std::vector<std::string> dtypes = {"f64", "f32", "tf32", "bf16", "f16", "f8e4m3", "f8e5m2", "i64",
                                          "i32", "i16", "i8",   "u64",  "u32", "u16",    "u8"};
 
-void check_both(const std::string& text) {
-  for (const char* machine : {"cuda:sm_80", "cuda:sm_90a"}) {
-    std::string ptx = PtxFixture().emit(text, machine);
-    INFO(ptx);
-    REQUIRE(ptx.find(".visible .entry k$0(") != std::string::npos);
-    check_assembles(ptx, machine);
-  }
-}
-
 std::string emitted(const std::string& body) { return PtxFixture().emit(ptx_kernel(body), "cuda:sm_90a"); }
 
 }  // namespace

@@ -63,6 +63,17 @@ inline void check_assembles(std::string ptx, const std::string& machine) {
   CHECK(bool(cubin));
 }
 
+/// What the text becomes for both machines has its kernel, and assembles.
+inline void check_both(const std::string& text) {
+  for (const char* machine : {"cuda:sm_80", "cuda:sm_90a"}) {
+    std::string ptx = PtxFixture().emit(text, machine);
+    INFO(text);
+    INFO(ptx);
+    REQUIRE(ptx.find(".visible .entry k$0(") != std::string::npos);
+    check_assembles(ptx, machine);
+  }
+}
+
 /// The number of lines that hold `what`.
 inline size_t count_of(const std::string& text, const std::string& what) {
   size_t count = 0;

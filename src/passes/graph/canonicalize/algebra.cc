@@ -261,27 +261,26 @@ bool not_compare(Op* op, Rewriter& rewriter) {
   return replace_with_op(op, kind, {compare->operand(0), compare->operand(1)}, rewriter);
 }
 
-constexpr Pattern patterns[] = {
-    {"known_operand_last", known_operand_last},
-    {"neutral_operand", neutral_operand},
-    {"integer_zero", integer_zero},
-    {"both_the_same", both_the_same},
-    {"gather_constants", gather_constants},
-    {"twice", twice},
-    {"idempotent", idempotent},
-    {"abs_of_neg", abs_of_neg},
-    {"add_of_neg", add_of_neg},
-    {"divide_by_power_of_two", divide_by_power_of_two},
-    {"inverse", inverse},
-    {"square", square},
-    {"relu", relu},
-    {"choice", choice},
-    {"not_compare", not_compare},
-};
-
 }  // namespace
 
 std::span<const Pattern> algebra_patterns() {
+  static constexpr Pattern patterns[] = {
+      {"known_operand_last", known_operand_last},
+      {"neutral_operand", neutral_operand},
+      {"integer_zero", integer_zero},
+      {"both_the_same", both_the_same},
+      {"gather_constants", gather_constants},
+      {"twice", twice},
+      {"idempotent", idempotent},
+      {"abs_of_neg", abs_of_neg},
+      {"add_of_neg", add_of_neg},
+      {"divide_by_power_of_two", divide_by_power_of_two},
+      {"inverse", inverse},
+      {"square", square},
+      {"relu", relu},
+      {"choice", choice},
+      {"not_compare", not_compare},
+  };
   return patterns;
 }
 

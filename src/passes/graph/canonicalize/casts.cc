@@ -79,14 +79,13 @@ bool there_and_back(Op* op, Rewriter& rewriter) {
   return replace_by(op, value, rewriter);
 }
 
-constexpr Pattern patterns[] = {
-    {"same_dtype", same_dtype},
-    {"there_and_back", there_and_back},
-};
-
 }  // namespace
 
 std::span<const Pattern> cast_patterns() {
+  static constexpr Pattern patterns[] = {
+      {"same_dtype", same_dtype},
+      {"there_and_back", there_and_back},
+  };
   return patterns;
 }
 

@@ -131,15 +131,14 @@ bool view_of_uniform(Op* op, Rewriter& rewriter) {
   return true;
 }
 
-constexpr Pattern patterns[] = {
-    {"uniform_constant", uniform_constant}, {"full_value", full_value},
-    {"constant_dim", constant_dim},         {"single_coordinate", single_coordinate},
-    {"view_of_uniform", view_of_uniform},   {"fold_elementwise", fold_elementwise},
-};
-
 }  // namespace
 
 std::span<const Pattern> constant_patterns() {
+  static constexpr Pattern patterns[] = {
+      {"uniform_constant", uniform_constant}, {"full_value", full_value},
+      {"constant_dim", constant_dim},         {"single_coordinate", single_coordinate},
+      {"view_of_uniform", view_of_uniform},   {"fold_elementwise", fold_elementwise},
+  };
   return patterns;
 }
 

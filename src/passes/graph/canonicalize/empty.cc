@@ -58,17 +58,16 @@ bool empty_update(Op* op, Rewriter& rewriter) {
          replace_by(op, op->in(graph::in::UpdateSlice::buffer), rewriter);
 }
 
-constexpr Pattern patterns[] = {
-    {"no_elements", no_elements},
-    {"combines_nothing", combines_nothing},
-    {"no_classes", no_classes},
-    {"empty_part", empty_part},
-    {"empty_update", empty_update},
-};
-
 }  // namespace
 
 std::span<const Pattern> empty_patterns() {
+  static constexpr Pattern patterns[] = {
+      {"no_elements", no_elements},
+      {"combines_nothing", combines_nothing},
+      {"no_classes", no_classes},
+      {"empty_part", empty_part},
+      {"empty_update", empty_update},
+  };
   return patterns;
 }
 

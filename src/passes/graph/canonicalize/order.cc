@@ -136,20 +136,19 @@ bool reduce_of_ones(Op* op, Rewriter& rewriter) {
   return true;
 }
 
-constexpr Pattern patterns[] = {
-    {"minus_one", minus_one},
-    {"two_signs", two_signs},
-    {"two_bounds", two_bounds},
-    {"compared_with_itself", compared_with_itself},
-    {"choice_of_truths", choice_of_truths},
-    {"sign_is_known", sign_is_known},
-    {"reduce_of_reduce", reduce_of_reduce},
-    {"reduce_of_ones", reduce_of_ones},
-};
-
 }  // namespace
 
 std::span<const Pattern> order_patterns() {
+  static constexpr Pattern patterns[] = {
+      {"minus_one", minus_one},
+      {"two_signs", two_signs},
+      {"two_bounds", two_bounds},
+      {"compared_with_itself", compared_with_itself},
+      {"choice_of_truths", choice_of_truths},
+      {"sign_is_known", sign_is_known},
+      {"reduce_of_reduce", reduce_of_reduce},
+      {"reduce_of_ones", reduce_of_ones},
+  };
   return patterns;
 }
 

@@ -228,25 +228,24 @@ bool false_flag(Op* op, Rewriter& rewriter) {
   return changed;
 }
 
-constexpr Pattern patterns[] = {
-    {"same_shape", same_shape},
-    {"view_of_same_kind", view_of_same_kind},
-    {"broadcast_to_ones", broadcast_to_ones},
-    {"broadcast_of_ones", broadcast_of_ones},
-    {"transpose_of_transpose", transpose_of_transpose},
-    {"transpose_of_ones", transpose_of_ones},
-    {"whole_slice", whole_slice},
-    {"slice_of_slice", slice_of_slice},
-    {"single_part", single_part},
-    {"concat_of_concat", concat_of_concat},
-    {"slice_of_concat", slice_of_concat},
-    {"product_of_transpose", product_of_transpose},
-    {"false_flag", false_flag},
-};
-
 }  // namespace
 
 std::span<const Pattern> view_patterns() {
+  static constexpr Pattern patterns[] = {
+      {"same_shape", same_shape},
+      {"view_of_same_kind", view_of_same_kind},
+      {"broadcast_to_ones", broadcast_to_ones},
+      {"broadcast_of_ones", broadcast_of_ones},
+      {"transpose_of_transpose", transpose_of_transpose},
+      {"transpose_of_ones", transpose_of_ones},
+      {"whole_slice", whole_slice},
+      {"slice_of_slice", slice_of_slice},
+      {"single_part", single_part},
+      {"concat_of_concat", concat_of_concat},
+      {"slice_of_concat", slice_of_concat},
+      {"product_of_transpose", product_of_transpose},
+      {"false_flag", false_flag},
+  };
   return patterns;
 }
 

@@ -14,6 +14,9 @@
 
 namespace tessera {
 
+/// What memory holds elements of that dtype as.
+inline DType stored_dtype(DType dtype) { return dtype == DType::Bool ? DType::U8 : dtype; }
+
 class KernelLowering {
  public:
   KernelLowering(Op* kernel, Op* func, const Machine& machine);

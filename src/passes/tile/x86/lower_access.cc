@@ -15,9 +15,6 @@ namespace in = tile::in;
 
 namespace {
 
-/// bool is one byte in memory.
-DType stored_dtype(DType dtype) { return dtype == DType::Bool ? DType::U8 : dtype; }
-
 /// Whether elements of that size can be gathered by one instruction.
 bool can_gather(DType dtype) { return byte_size(dtype) >= 4; }
 

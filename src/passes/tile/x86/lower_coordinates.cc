@@ -12,13 +12,6 @@ using Kind = ElementwiseKind;
 namespace attr = tile::attr;
 namespace in = tile::in;
 
-namespace {
-
-/// bool is one byte in memory.
-DType stored_dtype(DType dtype) { return dtype == DType::Bool ? DType::U8 : dtype; }
-
-}  // namespace
-
 /// The places of the elements in a part of a fragment.
 KernelLowering::Places KernelLowering::places_of(Memory memory, const std::vector<Value*>& index, size_t part,
                                                int64_t lanes) {
