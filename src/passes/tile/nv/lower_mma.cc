@@ -246,9 +246,9 @@ namespace {
 Layout outer_operand(const Layout& accumulator, int reduced, int k_axis, int32_t k, int32_t steps) {
   Layout line = accumulator.slice(reduced, false).layout.insert_axis(k_axis);
   layout::LayoutSpec spec = line.spec();
-  std::vector<Point> first;
+  std::vector<layout::Point> first;
   for (int32_t step = 1; step < steps; step *= 2) first.emplace_back()[size_t(k_axis)] = step;
-  std::vector<Point>& registers = spec.of(InputDim::Register);
+  std::vector<layout::Point>& registers = spec.of(InputDim::Register);
   registers.insert(registers.begin(), first.begin(), first.end());
   spec.repeats.push_back({InputDim::Register, k_axis, k / steps});
   std::optional<Layout> made = Layout::make(std::move(spec));
