@@ -5,10 +5,17 @@
 #include <vector>
 
 #include "runtime/core/limits.h"
-#include "runtime/core/placement.h"
+#include "runtime/core/status.h"
+#include "runtime/format/placement.h"
 #include "runtime/format/reflection.h"
 
 namespace tessera::runtime {
+
+using format::Placement;
+
+/// format::place_buffers, within the time of a call where there is one; memory that cannot be had is TSR_EOOM.
+Status place_buffers(const format::Plan& plan, std::span<const int64_t> dims, Placement& placement,
+                     int64_t zone = 0, const CallLimits* limits = nullptr);
 
 /// A launch as far as it is known before a call runs.
 struct SizedLaunch {

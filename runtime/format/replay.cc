@@ -25,12 +25,13 @@ const char* obstacle(const PlanStep& step) {
 std::string replay_obstacle(const Plan& plan, std::span<const KernelMeta* const> kernels) {
   size_t operations = 0;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
-    const char* why = obstacle(plan.steps[i]);
-    const auto* launch = std::get_if<LaunchStep>(&plan.steps[i]);
+    const PlanStep& step = plan.steps[i];
+    const char* why = obstacle(step);
+    const auto* launch = std::get_if<LaunchStep>(&step);
     if (launch && !kernels[launch->kernel]->checks.empty()) why = "waits for what a kernel checks";
     if (why) return cat("step ", i, " ", why);
-    operations += launch || std::holds_alternative<ForStep>(plan.steps[i]) || std::holds_alternative<CopyStep>(plan.steps[i]) ||
-                  std::holds_alternative<FillStep>(plan.steps[i]);
+    operations += launch || std::holds_alternative<ForStep>(step) || std::holds_alternative<CopyStep>(step) ||
+                  std::holds_alternative<FillStep>(step);
   }
   return operations < 2 ? "a single operation is as fast by itself" : "";
 }

@@ -1,6 +1,6 @@
 // Packing of temps into the arena.
 
-#include "runtime/core/placement.h"
+#include "runtime/core/launches.h"
 
 #include <catch2/catch.hpp>
 
