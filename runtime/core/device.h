@@ -61,10 +61,10 @@ class Queue {
   /// Copies to memory of the host; the bytes are there on return.
   virtual Status read(void* to, const void* from, size_t bytes) = 0;
 
-  /// Records what the work puts into the queue that it gets; nothing of it runs. Null where the device has no recordings
-  /// or cannot make this one, and for work that fails or is too much for one.
+  /// Records what the work puts into the queue that it gets; nothing of it runs. Null where the device has no
+  /// recordings or cannot make this one, and for work that fails or is too much for one.
   virtual std::shared_ptr<Recording> record(const Work&) { return nullptr; }
-  /// Puts all that was recorded into this queue; `title` names it in errors.
+  /// Puts all that was recorded into this queue; the title names it in errors.
   virtual Status replay(Recording&, std::string_view title) {
     return fail(TSR_EINTERNAL, title, ": this device has no recordings");
   }

@@ -31,7 +31,6 @@ SUBJECTS = {
     "`tsr pack-repro`": ["**/tsr/pack_repro*"],
     "Profiles": ["runtime/**/*profile*", "src/**/*profile*"],
     "A file of policies": ["runtime/**/*polic*"],
-    "A plan as one CUDA graph": ["runtime/cuda/*graph*"],
     "Clusters with multicast": ["src/**/*multicast*"],
     "Plug-ins": ["src/**/*plugin*"],
     "Python bindings": ["python", "bindings/python"],
