@@ -32,7 +32,7 @@ constexpr const char* epilogue =
     "  TSR_THREADS  threads that kernels use, when --threads is not given\n"
     "  TSR_TARGET   the target whose code is loaded, such as cpu:x86-64-v3\n"
     "  TSR_SYNC     1 waits for the GPU after every kernel, so that an error names its kernel\n"
-    "  TSR_GRAPHS   0 launches each kernel by itself, and no graphs of a GPU\n"
+    "  TSR_GRAPHS   0 launches each kernel by itself, without CUDA graphs\n"
     "  TSR_POISON   1 fills temporaries and outputs with NaN patterns before a call\n"
     "  NO_COLOR     any text disables colours\n"
     "\n"
