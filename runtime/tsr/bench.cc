@@ -411,7 +411,8 @@ class Bench {
               int64_t(timing.roofline_share() * 100 + 0.5), "% of the roofline of ", roofline_text(work), "\n"));
     }
     if (auto found = obstacles_.find(timing.entry); found != obstacles_.end()) {
-      put(found->second.empty() ? "  calls are one graph each\n" : cat("  calls go step by step: ", found->second, "\n"));
+      const std::string& why = found->second;
+      put(why.empty() ? "  calls are one graph each\n" : cat("  calls go step by step: ", why, "\n"));
     }
     std::fflush(stdout);
   }
