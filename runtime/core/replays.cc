@@ -11,40 +11,35 @@ constexpr size_t most_kinds = 64;
 
 }  // namespace
 
-bool Replays::find(const Frame& frame, const std::shared_ptr<const SizedPlan>& placement, Kind& found) {
-  std::lock_guard lock(mutex_);
+Replays::Kind& Replays::kind_of(const Frame& frame, const std::shared_ptr<const SizedPlan>& placement) {
   auto it = std::ranges::find_if(kinds_, [&](const Kind& kind) {
     return kind.placement == placement && kind.buffers == frame.buffers;
   });
-  bool is_known = it != kinds_.end();
-  if (is_known) {
+  if (it != kinds_.end()) {
     kinds_.splice(kinds_.begin(), kinds_, it);
   } else {
-    kinds_.push_front({placement, frame.buffers, false, nullptr});
+    kinds_.push_front({placement, frame.buffers});
     if (kinds_.size() > most_kinds) kinds_.pop_back();
   }
-  found = kinds_.front();
-  return is_known;
-}
-
-void Replays::keep(Kind kind) {
-  std::lock_guard lock(mutex_);
-  for (Kind& known : kinds_) {
-    if (known.placement == kind.placement && known.buffers == kind.buffers) known = std::move(kind);
-  }
+  return kinds_.front();
 }
 
 Status Replays::run(Frame& frame, const std::shared_ptr<const SizedPlan>& placement, Queue& queue) {
-  Kind kind;
-  bool is_known = find(frame, placement, kind);
-  if (is_known && !kind.recording && !kind.is_refused) {
-    Frame recorded = frame;
-    kind.recording = queue.record([&](Queue& into) { return interpret(recorded, into); });
-    kind.is_refused = !kind.recording;
-    keep(kind);
+  std::shared_ptr<Recording> recording;
+  bool records = false;
+  {
+    std::lock_guard lock(mutex_);
+    Kind& kind = kind_of(frame, placement);
+    recording = kind.recording;
+    records = ++kind.calls == 2;
   }
-  if (!kind.recording) return interpret(frame, queue);
-  return queue.replay(*kind.recording, frame.plan.entry);
+  if (records) {
+    Frame recorded = frame;
+    recording = queue.record([&](Queue& into) { return interpret(recorded, into); });
+    std::lock_guard lock(mutex_);
+    kind_of(frame, placement).recording = recording;
+  }
+  return recording ? queue.replay(*recording, frame.plan.entry) : interpret(frame, queue);
 }
 
 }  // namespace tessera::runtime

@@ -23,13 +23,12 @@ class Replays {
   struct Kind {
     std::shared_ptr<const SizedPlan> placement;
     std::vector<void*> buffers;
-    bool is_refused = false;  ///< a recording was tried, and there is none
-    std::shared_ptr<Recording> recording;
+    uint64_t calls = 0;
+    std::shared_ptr<Recording> recording{};  ///< from the second call on, where one could be made
   };
 
-  /// Whether a call of that kind came before; its recording, where there is one. Kinds that were used last are kept.
-  bool find(const Frame& frame, const std::shared_ptr<const SizedPlan>& placement, Kind& found);
-  void keep(Kind kind);
+  /// The call's kind, known or new; those that were used last are kept. The mutex is held.
+  Kind& kind_of(const Frame& frame, const std::shared_ptr<const SizedPlan>& placement);
 
   std::mutex mutex_;
   std::list<Kind> kinds_;  ///< those used last first
