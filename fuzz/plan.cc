@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "runtime/core/bind.h"
-#include "runtime/core/placement.h"
+#include "runtime/core/launches.h"
 #include "runtime/format/plan.h"
 
 using namespace tessera;
