@@ -27,8 +27,8 @@ function(tessera_unit_entries layer)
 endfunction()
 
 # tessera_test_facts(seconds): the tests of this directory get the label of their family, which is
-# the name up to the first `_` or `/` (`ctest -L e2e`), or `docs` where the name ends in `_docs`, and this time limit
-# where they have none.
+# the name up to the first `_` or `/` (`ctest -L e2e`), or `docs` where the name ends in `_docs`, this time limit
+# where they have none, and a cache of machine code in the build folder.
 function(tessera_test_facts seconds)
   get_property(tests DIRECTORY PROPERTY TESTS)
   foreach(test ${tests})
@@ -42,5 +42,6 @@ function(tessera_test_facts seconds)
       math(EXPR limit "6 * ${limit}")
     endif()
     set_tests_properties(${test} PROPERTIES TIMEOUT ${limit} LABELS ${family})
+    set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT TESSERA_CACHE=${CMAKE_BINARY_DIR}/cache)
   endforeach()
 endfunction()

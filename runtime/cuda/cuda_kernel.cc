@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "runtime/cuda/cuda_code.h"
+#include "runtime/format/cuda_image.h"
 
 namespace tessera::runtime::cuda {
 
@@ -24,9 +25,7 @@ Status CudaKernel::failed(Status status) const {
 
 Status CudaKernel::prepare(ModuleHandle module) {
   cluster_ = product(meta_.cluster);
-  // PTX has no dots in names; the compiler writes '$' for them.
-  std::string symbol = meta_.name;
-  std::replace(symbol.begin(), symbol.end(), '.', '$');
+  std::string symbol = format::cuda_symbol(meta_.name);
   Status status = gpu_.run(gpu_.driver().module_function, &function_, module, symbol.c_str());
   if (!status.failed()) status = check_limits();
   if (!status.failed()) status = allow_resources();

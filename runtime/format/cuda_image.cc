@@ -15,18 +15,11 @@ namespace {
 
 constexpr uint16_t cuda_machine = 190;
 
-/// PTX has no dots in names; the compiler writes '$' for them.
-std::string symbol_of(const KernelMeta& kernel) {
-  std::string symbol = kernel.name;
-  std::replace(symbol.begin(), symbol.end(), '.', '$');
-  return symbol;
-}
-
 /// The kernels that were not found yet.
 class Missing {
  public:
   explicit Missing(const std::vector<KernelMeta>& kernels) {
-    for (const KernelMeta& kernel : kernels) names_.emplace(symbol_of(kernel), &kernel);
+    for (const KernelMeta& kernel : kernels) names_.emplace(cuda_symbol(kernel.name), &kernel);
   }
 
   void find(std::string_view symbol) {
@@ -56,32 +49,57 @@ void find_entries(std::string_view text, Missing& missing) {
   }
 }
 
-class CubinReader {
+/// One ELF object, for which `image` begins.
+class CubinObject {
  public:
-  explicit CubinReader(std::string_view image) : image_(image) {}
+  explicit CubinObject(std::string_view image) : image_(image) {}
 
-  /// Finds the functions of the symbol table; false where the file is no cubin.
-  bool read(Missing& missing) const {
-    Elf64_Ehdr header;
-    if (!take(image_, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-        header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != cuda_machine ||
-        header.e_shentsize != sizeof(Elf64_Shdr)) {
+  /// Reads headers; false where the object is no cubin. What lies behind it in the image is left out then.
+  bool open() {
+    if (!take(image_, 0, header_) || std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
+        header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_machine != cuda_machine ||
+        header_.e_shentsize != sizeof(Elf64_Shdr)) {
       return false;
     }
-    std::string_view sections, table, names;
-    if (!slice(header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr), sections)) return false;
-    std::optional<Elf64_Shdr> symbols;
-    for (uint64_t i = 0; i < header.e_shnum; ++i) {
+    uint64_t size = sizeof header_;
+    std::string_view segments;
+    if (!slice(header_.e_shoff, header_.e_shnum * sizeof(Elf64_Shdr), sections_) ||
+        !slice(header_.e_phoff, header_.e_phnum * sizeof(Elf64_Phdr), segments)) {
+      return false;
+    }
+    size = std::max({size, end_of(sections_), end_of(segments)});
+    for (uint64_t i = 0; i < header_.e_shnum; ++i) {
       Elf64_Shdr section;
-      if (!take(sections, i, section)) return false;
+      std::string_view content;
+      if (!take(sections_, i, section)) return false;
+      if (section.sh_type == SHT_NOBITS || section.sh_type == SHT_NULL) continue;
+      if (!slice(section.sh_offset, section.sh_size, content)) return false;
+      size = std::max(size, end_of(content));
+    }
+    image_ = image_.substr(0, size);
+    return true;
+  }
+
+  std::string_view bytes() const { return image_; }
+
+  /// The functions of the symbol table; nothing where there is not one such table.
+  std::optional<std::vector<std::string_view>> functions() const {
+    std::string_view table, names;
+    std::optional<Elf64_Shdr> symbols;
+    for (uint64_t i = 0; i < header_.e_shnum; ++i) {
+      Elf64_Shdr section;
+      if (!take(sections_, i, section)) return std::nullopt;
       if (section.sh_type != SHT_SYMTAB) continue;
-      if (symbols) return false;  // there is one in what ptxas writes
+      if (symbols) return std::nullopt;
       symbols = section;
     }
     Elf64_Shdr strings;
-    return symbols && take(sections, symbols->sh_link, strings) && strings.sh_type == SHT_STRTAB &&
-           slice(symbols->sh_offset, symbols->sh_size, table) && slice(strings.sh_offset, strings.sh_size, names) &&
-           read_symbols(table, names, missing);
+    std::vector<std::string_view> functions;
+    bool ok = symbols && take(sections_, symbols->sh_link, strings) && strings.sh_type == SHT_STRTAB &&
+              slice(symbols->sh_offset, symbols->sh_size, table) && slice(strings.sh_offset, strings.sh_size, names) &&
+              read_symbols(table, names, functions);
+    if (!ok) return std::nullopt;
+    return functions;
   }
 
  private:
@@ -92,6 +110,8 @@ class CubinReader {
     return true;
   }
 
+  uint64_t end_of(std::string_view slice) const { return uint64_t(slice.data() + slice.size() - image_.data()); }
+
   /// The record of that number.
   template <typename T>
   static bool take(std::string_view records, uint64_t number, T& out) {
@@ -100,21 +120,33 @@ class CubinReader {
     return true;
   }
 
-  static bool read_symbols(std::string_view table, std::string_view names, Missing& missing) {
+  static bool read_symbols(std::string_view table, std::string_view names, std::vector<std::string_view>& functions) {
     for (uint64_t i = 0; i < table.size() / sizeof(Elf64_Sym); ++i) {
       Elf64_Sym symbol;
       if (!take(table, i, symbol) || symbol.st_name >= names.size()) return false;
       if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
       std::string_view name = names.substr(symbol.st_name, 256);
-      missing.find(name.substr(0, name.find('\0')));
+      functions.push_back(name.substr(0, name.find('\0')));
     }
     return true;
   }
 
   std::string_view image_;
+  Elf64_Ehdr header_{};
+  std::string_view sections_;
 };
 
+constexpr size_t object_alignment = 8;
+
+size_t aligned(size_t size) { return (size + object_alignment - 1) / object_alignment * object_alignment; }
+
 }  // namespace
+
+std::string cuda_symbol(std::string_view kernel) {
+  std::string symbol(kernel);
+  std::replace(symbol.begin(), symbol.end(), '.', '$');
+  return symbol;
+}
 
 Outcome check_ptx(std::string_view text, const std::vector<KernelMeta>& kernels) {
   bool begins = text.starts_with("//") || text.starts_with(".version");
@@ -124,9 +156,31 @@ Outcome check_ptx(std::string_view text, const std::vector<KernelMeta>& kernels)
   return missing.check();
 }
 
-Outcome check_cubin(std::string_view image, const std::vector<KernelMeta>& kernels) {
+Result<std::vector<CubinPart>> cubin_parts(std::string_view file) {
+  std::vector<CubinPart> parts;
+  for (size_t at = 0; at < file.size() || parts.empty();) {
+    CubinObject object(file.substr(std::min(at, file.size())));
+    if (!object.open()) return error("it is not a cubin");
+    std::optional<std::vector<std::string_view>> functions = object.functions();
+    if (!functions) return error("it is not a cubin");
+    parts.push_back({object.bytes(), std::move(*functions)});
+    at = aligned(at + object.bytes().size());
+  }
+  return parts;
+}
+
+void append_cubin_object(std::string& file, std::string_view object) {
+  file.resize(aligned(file.size()), '\0');
+  file += object;
+}
+
+Outcome check_cubin(std::string_view file, const std::vector<KernelMeta>& kernels) {
+  Result<std::vector<CubinPart>> parts = cubin_parts(file);
+  if (!parts) return parts.error();
   Missing missing(kernels);
-  if (!CubinReader(image).read(missing)) return error("it is not a cubin");
+  for (const CubinPart& part : *parts) {
+    for (std::string_view function : part.functions) missing.find(function);
+  }
   return missing.check();
 }
 

@@ -38,16 +38,19 @@ LAST_ALLOCATIONS = 60  # and all of the last ones, when outputs lie aside; how m
 class Program:
     """A command whose outputs lie in a folder of their own."""
 
-    def __init__(self, name, folder, command, output, faults=FAULTS):
+    def __init__(self, name, folder, command, output, faults=FAULTS, keeps_cache=False):
         self.name, self.folder, self.command, self.output = name, folder, [str(part) for part in command], output
         self.outputs, self.temporary, self.faults = output.parent, folder / "tmp", faults
         self.failures, self.reached = 0, set()
+        self.cache, self.keeps_cache = folder / "cache", keeps_cache
 
     def start(self, call, at=0, count=1, code=0):
         log = self.folder / "calls"
+        if not self.keeps_cache:
+            shutil.rmtree(self.cache, ignore_errors=True)
         environment = dict(os.environ, LD_PRELOAD=str(SHIM), FAULT_CALL=call, FAULT_AT=str(at), FAULT_COUNT=str(count),
                            FAULT_ERRNO=str(code), FAULT_LOG=str(log),
-                           TMPDIR=str(self.temporary), TSR_THREADS="4" if call == "pthread_create" else "1")
+                           TMPDIR=str(self.temporary), TESSERA_CACHE=str(self.cache), TSR_THREADS="4" if call == "pthread_create" else "1")
         log.unlink(missing_ok=True)
         result = subprocess.run(self.command, capture_output=True, env=environment, timeout=300)
         return result, int(log.read_text()) if log.exists() else None
@@ -66,6 +69,7 @@ class Program:
         assert result.returncode in (0, 1), what
         left = [path.name for path in self.outputs.iterdir() if path != self.output]
         left += [path.name for path in self.temporary.iterdir()] if tidy else []
+        left += [path.name for path in self.cache.glob("*/.*")] if tidy else []
         assert not left, f"{what}\n left: {left}"
         if result.returncode == 1:
             self.failures += 1
@@ -114,6 +118,9 @@ def main():
             Program("tesserac", folder,
                     [BIN / "tesserac", source, "--target=cpu:x86-64-v3", "-o", folder / "out/a.bundle"],
                     folder / "out/a.bundle"),
+            Program("tesserac with a cache", folder,
+                    [BIN / "tesserac", source, "--target=cpu:x86-64-v3", "-o", folder / "out/a.bundle"],
+                    folder / "out/a.bundle", keeps_cache=True),
             Program("tsr run", folder, [BIN / "tsr", "run", bundle, "f", "--params", weights, "--input",
                                         f"x={folder}/x.npy", "--output", f"f={folder}/out/y.npy"],
                     folder / "out/y.npy"),

@@ -19,12 +19,12 @@ def check_places(folder):
     """The bundle does not depend on where and how the compiler was started."""
     source = EXAMPLES / "bytelm/bytelm.tsr"
     first = folder / "first.bundle"
-    run(BIN / "tesserac", source, "-o", first)
+    run(BIN / "tesserac", source, "--no-cache", "-o", first)
     elsewhere = folder / "some where"
     elsewhere.mkdir()
     shutil.copy(source, elsewhere)
     environment = dict(os.environ, LC_ALL="C.UTF-8", LANG="de_DE.UTF-8", TZ="Pacific/Auckland", HOME="/nonexistent")
-    run(BIN / "tesserac", "bytelm.tsr", "-o", folder / "second.bundle", cwd=elsewhere, env=environment)
+    run(BIN / "tesserac", "bytelm.tsr", "--no-cache", "-o", folder / "second.bundle", cwd=elsewhere, env=environment)
     run(BIN / "tesserac", "bytelm.tsr", cwd=elsewhere)
     wanted = first.read_bytes()
     assert (folder / "second.bundle").read_bytes() == wanted
@@ -52,7 +52,7 @@ def code_of(bundle):
 def check_dumps(folder, source, stages):
     """A dump is read back as it was printed, and compiling it on gives the same plan and kernels."""
     direct = folder / "direct.bundle"
-    run(BIN / "tesserac", source, f"--target={TARGET}", "-o", direct)
+    run(BIN / "tesserac", source, f"--target={TARGET}", "--no-cache", "-o", direct)
     for stage in stages:
         text = folder / f"{stage}.tir"
         run(BIN / "tesserac", source, f"--target={TARGET}", f"--dump={stage}", "-o", text)

@@ -8,6 +8,7 @@
 #include "ir/numbers/peak_figures.h"
 #include "ir/text/printer.h"
 #include "runtime/format/bundle.h"
+#include "runtime/format/cuda_image.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::codegen {
@@ -80,9 +81,7 @@ class BundleBuilder {
   /// Registers, and how many blocks they leave room for.
   static void add_registers(const BundleTarget& target, format::KernelMeta& kernel) {
     if (!target.machine->is_gpu()) return;
-    std::string symbol = kernel.name;
-    std::replace(symbol.begin(), symbol.end(), '.', '$');
-    auto known = target.registers.find(symbol);
+    auto known = target.registers.find(format::cuda_symbol(kernel.name));
     if (known != target.registers.end()) {
       kernel.regs_per_thread = known->second.per_thread;
       kernel.spills = known->second.spill_bytes;

@@ -2,6 +2,7 @@
 
 #include <llvm/ADT/SmallString.h>
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -20,13 +21,17 @@
 #include <llvm/Transforms/Scalar/LICM.h>
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "codegen/llvm/debug_places.h"
 #include "codegen/llvm/join_assembly.h"
 #include "codegen/llvm/link_kernels.h"
 #include "ir/core/kernel_size.h"
+#include "support/build_id.h"
 #include "support/check.h"
 #include "support/out_of_memory.h"
 
@@ -167,7 +172,7 @@ std::vector<size_t> cut_into_parts(std::span<const DistinctKernel> kernels) {
   std::vector<size_t> ends;
   size_t size = 0;
   for (size_t i = 0; i < kernels.size(); ++i) {
-    size += kernels[i].size;
+    size += kernels[i].text.size();
     bool before_large = i + 1 < kernels.size() && is_large(kernels[i + 1]);
     if (size < part_size && i + 1 < kernels.size() && !before_large) continue;
     ends.push_back(i + 1);
@@ -177,20 +182,47 @@ std::vector<size_t> cut_into_parts(std::span<const DistinctKernel> kernels) {
   return ends;
 }
 
+/// What the code of these kernels depends on: this compiler, LLVM, the machine, names and texts. Empty where the
+/// compiler cannot tell which one it is.
+std::string key_of(std::span<const DistinctKernel> kernels, const Machine& machine) {
+  static const std::string compiler = build_id();
+  if (compiler.empty()) return {};
+  std::string key = fmt::format("object {} {} {} {} {}\n", compiler, LLVM_VERSION_STRING, machine.name,
+                                machine.llvm_cpu, machine.llvm_features);
+  for (const DistinctKernel& kernel : kernels) {
+    key += symbol_name(kernel.function);
+    for (Op* twin : kernel.twins) key += fmt::format(" {}", symbol_name(twin));
+    key += fmt::format("\n{}\n", kernel.text);
+  }
+  return key;
+}
+
 }  // namespace
 
-KernelCompiler::KernelCompiler(std::span<Module* const> modules, const Machine& machine)
-    : machine_(machine), kernels_(distinct_kernels(modules)), ends_(cut_into_parts(kernels_)),
+KernelCompiler::KernelCompiler(std::span<Module* const> modules, const Machine& machine, const Cache* cache)
+    : machine_(machine), cache_(cache), kernels_(distinct_kernels(modules)), ends_(cut_into_parts(kernels_)),
       objects_(ends_.size()), timings_(ends_.size()) {}
 
-void KernelCompiler::compile_part(size_t part) {
+std::span<const DistinctKernel> KernelCompiler::kernels_of(size_t part) const {
   size_t begin = part == 0 ? 0 : ends_[part - 1];
-  std::span<const DistinctKernel> kernels = kernels_;
-  Lowered lowered(kernels.subspan(begin, ends_[part] - begin), machine_);
+  return std::span(kernels_).subspan(begin, ends_[part] - begin);
+}
+
+void KernelCompiler::compile_part(size_t part) {
+  std::span<const DistinctKernel> kernels = kernels_of(part);
+  std::string key = cache_ ? key_of(kernels, machine_) : std::string();
+  if (!key.empty()) {
+    if (std::optional<std::string> kept = cache_->find(key)) {
+      objects_[part] = std::move(*kept);
+      return;
+    }
+  }
+  Lowered lowered(kernels, machine_);
   Stopwatch watch;
   objects_[part] = lowered.emit(llvm::CodeGenFileType::ObjectFile);
   timings_[part] = lowered.timings;
   timings_[part].assemble = watch.lap();
+  if (!key.empty()) cache_->keep(key, objects_[part]);
 }
 
 KernelObject KernelCompiler::link() {

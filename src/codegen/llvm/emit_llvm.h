@@ -13,6 +13,7 @@
 #include "codegen/llvm/translate.h"
 #include "ir/core/module.h"
 #include "ir/numbers/machine.h"
+#include "support/cache.h"
 
 namespace tessera::codegen {
 
@@ -38,7 +39,8 @@ struct KernelObject {
 /// the kernels alone.
 class KernelCompiler {
  public:
-  KernelCompiler(std::span<Module* const> modules, const Machine& machine);
+  /// What LLVM makes of a part is kept in a cache, where there is one.
+  KernelCompiler(std::span<Module* const> modules, const Machine& machine, const Cache* cache = nullptr);
 
   size_t part_count() const { return ends_.size(); }
   /// Compiles one part. Different parts may be compiled in parallel, also those of several compilers.
@@ -47,7 +49,10 @@ class KernelCompiler {
   KernelObject link();
 
  private:
+  std::span<const DistinctKernel> kernels_of(size_t part) const;
+
   const Machine& machine_;
+  const Cache* cache_;
   std::vector<DistinctKernel> kernels_;
   std::vector<size_t> ends_;  ///< of parts, in kernels_
   std::vector<std::string> objects_;

@@ -447,10 +447,9 @@ std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules) {
     for (Op* op : *module->body()) {
       if (!op->is(target::info(OpKind::Func)) || op->region()->empty()) continue;
       std::string text = body_text(op);
-      size_t size = text.size();
-      auto [it, is_new] = known.try_emplace(std::move(text), kernels.size());
+      auto [it, is_new] = known.try_emplace(text, kernels.size());
       if (is_new) {
-        kernels.push_back({op, {}, size});
+        kernels.push_back({op, {}, std::move(text)});
       } else {
         kernels[it->second].twins.push_back(op);
       }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/core/module.h"
@@ -20,7 +21,7 @@ namespace tessera::codegen {
 struct DistinctKernel {
   Op* function;
   std::vector<Op*> twins;
-  size_t size;  ///< of its text in bytes; about what compiling it costs
+  std::string text;  ///< without names and places; its size is about what compiling the kernel costs
 };
 
 /// The kernels of modules of level target, in their order.

@@ -11,6 +11,7 @@
 #include "codegen/ptx/print_code.h"
 #include "ir/core/kernel_size.h"
 #include "ir/host/ops.h"
+#include "runtime/format/cuda_image.h"
 #include "support/check.h"
 #include "support/percent.h"
 
@@ -116,16 +117,16 @@ KernelSources kernel_sources(std::span<Module* const> modules) {
   for (Module* module : modules) {
     for (Op* function : *module->body()) {
       if (function->is(target::info(target::OpKind::Func))) {
-        KernelSource& source = sources[ptx::ptx_name(symbol_name(function))];
+        KernelSource& source = sources[format::cuda_symbol(symbol_name(function))];
         source.loc = function->loc();
         source.own = function->attr(Func::own);
         source.name = kernel_name(function);
       }
       walk(function, [&](Op* op) {
         if (!op->is(host::info(host::OpKind::Launch))) return;
-        for (Op* kernel : host::choices(op)) sources[ptx::ptx_name(symbol_name(kernel))].call = op->loc();
+        for (Op* kernel : host::choices(op)) sources[format::cuda_symbol(symbol_name(kernel))].call = op->loc();
         if (!op->has(host::attr::Launch::variants)) return;
-        sources[ptx::ptx_name(op->attr(host::attr::Launch::kernel))].last_resort = true;
+        sources[format::cuda_symbol(op->attr(host::attr::Launch::kernel))].last_resort = true;
       });
     }
   }
@@ -148,7 +149,7 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
       int64_t needed = std::max(held, ptx::live_registers(code)) + registers_within_block;
       std::vector<uint32_t> registers = ptx::coalesce(code);
       if (ptx::check_accumulators(code, registers, diagnostics).failed()) ok = false;
-      bodies += fmt::format("\n.visible .entry {}({})\n{}{{\n{}}}\n", ptx::ptx_name(symbol_name(func)),
+      bodies += fmt::format("\n.visible .entry {}({})\n{}{{\n{}}}\n", format::cuda_symbol(symbol_name(func)),
                             parameters(func), directives(func, needed, machine),
                             ptx::print_code(code, registers, files));
     }

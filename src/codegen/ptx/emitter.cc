@@ -18,14 +18,8 @@ void not_legal(const Op* op) {
   TSR_UNREACHABLE("no PTX for " + std::string(op->name()) + types + ": it was not legalised");
 }
 
-std::string ptx_name(std::string_view symbol) {
-  std::string name(symbol);
-  std::replace(name.begin(), name.end(), '.', '$');
-  return name;
-}
-
 std::string parameter_name(std::string_view kernel, size_t index) {
-  return ptx_name(kernel) + "_param_" + std::to_string(index);
+  return format::cuda_symbol(kernel) + "_param_" + std::to_string(index);
 }
 
 namespace {

@@ -175,8 +175,6 @@ class Emitter {
 
 /// The name of a kernel's parameter.
 std::string parameter_name(std::string_view kernel, size_t index);
-/// A kernel's name in PTX, which has no dots in names.
-std::string ptx_name(std::string_view symbol);
 [[noreturn]] void not_legal(const Op* op);
 
 }  // namespace tessera::codegen::ptx

@@ -1,52 +1,25 @@
 #include "codegen/ptx/ptxas.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <set>
+#include <iterator>
 #include <sstream>
 
+#include "codegen/ptx/assembler.h"
+#include "runtime/format/cuda_image.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
-#include "support/file.h"
-#include "support/temporary.h"
+#include "support/parallel.h"
 
 namespace tessera::codegen {
 
 namespace {
-
-/// Runs a program with its output and messages going to a file; its exit status, or -1 and why there is none.
-int run(const std::vector<std::string>& command, const std::string& log, std::string& problem) {
-  std::vector<char*> arguments;
-  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  pid_t child = 0;
-  int failed = posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = 0;
-  if (!failed && waitpid(child, &status, 0) != child) failed = errno;
-  if (failed) {
-    problem = std::strerror(failed);
-  } else if (WIFSIGNALED(status)) {
-    problem = std::string("it was ended: ") + strsignal(WTERMSIG(status));
-  }
-  return failed || !WIFEXITED(status) ? -1 : WEXITSTATUS(status);
-}
 
 /// The number right before `unit`, or 0.
 int64_t number_before(const std::string& line, std::string_view unit) {
@@ -72,18 +45,6 @@ bool is_loss(const std::string& line) {
   return line.find("(C75") != std::string::npos || line.find("(C76") != std::string::npos ||
          line.find("setmaxnreg") != std::string::npos || line.find("Potential Performance Loss") != std::string::npos;
 }
-
-std::string version_of(const std::string& ptxas, const TemporaryFolder& directory) {
-  std::string text, problem;
-  if (run({ptxas, "--version"}, directory.file("version"), problem) != 0) return "ptxas";
-  if (!read_file(directory.file("version"), text, problem)) return "ptxas";
-  size_t at = text.rfind(", V");
-  return at == std::string::npos ? "ptxas" : "ptxas " + text.substr(at + 3, text.find_first_of("\n ", at + 3) - at - 3);
-}
-
-}  // namespace
-
-namespace {
 
 /// The kernel of that name, made where it is new, as the last one.
 KernelResources& take(std::vector<KernelResources>& kernels, const std::string& name) {
@@ -209,10 +170,22 @@ std::vector<Loc> calls_to_halve(const std::vector<KernelResources>& kernels, con
 namespace {
 
 template <typename T>
-T read_at(const std::string& bytes, size_t at) {
+T read_at(std::string_view bytes, size_t at) {
   T value{};
   if (at + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + at, sizeof value);
   return value;
+}
+
+void describe_sections(std::string_view object, std::string& out) {
+  auto header = read_at<Elf64_Ehdr>(object, 0);
+  auto section = [&](size_t i) { return read_at<Elf64_Shdr>(object, size_t(header.e_shoff) + i * sizeof(Elf64_Shdr)); };
+  size_t names = size_t(section(header.e_shstrndx).sh_offset);
+  for (size_t i = 1; i < header.e_shnum; ++i) {
+    size_t at = names + section(i).sh_name;
+    if (at >= object.size()) continue;
+    std::string_view name = object.substr(at, object.find('\0', at) - at);
+    out += fmt::format("section {}: {} bytes\n", name, uint64_t(section(i).sh_size));
+  }
 }
 
 }  // namespace
@@ -223,106 +196,111 @@ std::string describe_cubin(const Cubin& cubin) {
     out += fmt::format("kernel {}: {} registers, {} barriers, {} bytes of stack, {} bytes of spills\n", kernel.name,
                        kernel.registers, kernel.barriers, kernel.stack_bytes, kernel.spill_bytes);
   }
-  auto header = read_at<Elf64_Ehdr>(cubin.bytes, 0);
-  auto section = [&](size_t i) {
-    return read_at<Elf64_Shdr>(cubin.bytes, size_t(header.e_shoff) + i * sizeof(Elf64_Shdr));
-  };
-  size_t names = size_t(section(header.e_shstrndx).sh_offset);
-  for (size_t i = 1; i < header.e_shnum; ++i) {
-    size_t at = names + section(i).sh_name;
-    if (at >= cubin.bytes.size()) continue;
-    out += fmt::format("section {}: {} bytes\n", cubin.bytes.c_str() + at, uint64_t(section(i).sh_size));
-  }
+  format::Result<std::vector<format::CubinPart>> parts = format::cubin_parts(cubin.bytes);
+  TSR_CHECK(bool(parts), "ptxas wrote no cubin");
+  for (const format::CubinPart& part : *parts) describe_sections(part.object, out);
   return out;
-}
-
-std::string find_ptxas() {
-  std::vector<std::string> folders;
-  if (const char* path = std::getenv("PATH")) {
-    std::istringstream stream(path);
-    for (std::string folder; std::getline(stream, folder, ':');) folders.push_back(folder);
-  }
-  if (const char* home = std::getenv("CUDA_HOME")) folders.push_back(std::string(home) + "/bin");
-  folders.push_back("/usr/local/cuda/bin");
-  for (const std::string& folder : folders) {
-    std::string candidate = folder + "/ptxas";
-    if (!folder.empty() && access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return {};
 }
 
 namespace {
 
-/// Lets kernels that spill share a multiprocessor with one block fewer, and those that did so already, which are
-/// `relaxed_before`, with none; false if none shared it.
-bool relax_spilling(const std::vector<KernelResources>& kernels, std::set<std::string>& relaxed_before,
-                    std::string& ptx) {
-  constexpr std::string_view directive = ".minnctapersm ";
-  bool relaxed = false;
-  for (const KernelResources& kernel : kernels) {
-    if (!kernel.stack_bytes && !kernel.spill_bytes) continue;
-    size_t entry = ptx.find(".entry " + kernel.name + "(");
-    size_t at = entry == std::string::npos ? entry : ptx.find(directive, entry);
-    if (at == std::string::npos || at > ptx.find('{', entry)) continue;
-    at += directive.size();
-    std::string_view blocks(ptx.data() + at, ptx.find('\n', at) - at);
-    if (blocks == "1") continue;
-    bool is_first = relaxed_before.insert(kernel.name).second;
-    ptx.replace(at, blocks.size(), is_first ? std::to_string(std::stoi(std::string(blocks)) - 1) : "1");
-    relaxed = true;
+/// PTX of a module, cut into what stands before its kernels and the kernels, which know nothing of each other.
+struct PtxParts {
+  std::string head;
+  std::vector<std::string> kernels;  ///< at least one, which is empty where there is none
+
+  explicit PtxParts(const std::string& ptx) {
+    constexpr std::string_view begin = "\n.visible .entry ";
+    size_t at = std::min(ptx.find(begin), ptx.size());
+    head = ptx.substr(0, at);
+    do {
+      size_t end = std::min(ptx.find(begin, at + 1), ptx.size());
+      kernels.push_back(ptx.substr(at, end - at));
+      at = end;
+    } while (at < ptx.size());
   }
-  return relaxed;
+
+  std::string whole() const {
+    std::string text = head;
+    for (const std::string& kernel : kernels) text += kernel;
+    return text;
+  }
+};
+
+/// Lets a kernel share a multiprocessor with one block fewer, and one that does so already, as it `was_relaxed`, with
+/// none; false if it shares none.
+bool relax(std::string& ptx, bool was_relaxed) {
+  constexpr std::string_view directive = ".minnctapersm ";
+  size_t at = ptx.find(directive);
+  if (at == std::string::npos || at > ptx.find('{')) return false;
+  at += directive.size();
+  std::string_view blocks(ptx.data() + at, ptx.find('\n', at) - at);
+  if (blocks == "1") return false;
+  ptx.replace(at, blocks.size(), was_relaxed ? "1" : std::to_string(std::stoi(std::string(blocks)) - 1));
+  return true;
+}
+
+struct AssembledKernel {
+  Assembly code;
+  std::vector<KernelResources> resources;  ///< one, where the text is a kernel
+};
+
+AssembledKernel assemble_kernel(const Assembler& assembler, const std::string& head, std::string& kernel) {
+  for (bool was_relaxed = false;; was_relaxed = true) {
+    Assembly code = assembler.assemble(head + kernel);
+    std::vector<KernelResources> resources = read_ptxas_messages(code.messages);
+    bool spills = std::ranges::any_of(resources, [](const auto& each) { return each.stack_bytes || each.spill_bytes; });
+    if (!spills || !relax(kernel, was_relaxed)) return {std::move(code), std::move(resources)};
+  }
+}
+
+void report(const Assembly& code, const Assembler& assembler, const Machine& machine, DiagnosticEngine& diagnostics) {
+  switch (code.fault) {
+    case Assembly::Fault::None: return;
+    case Assembly::Fault::NoPlace:
+      diagnostics.report(diag::no_temporary_files, Loc(), "code for " + machine.name, code.problem)
+          .help("set TMPDIR to a folder that can be written");
+      return;
+    case Assembly::Fault::CannotRun:
+      diagnostics.report(diag::cannot_run, Loc(), assembler.path(), code.problem);
+      return;
+    case Assembly::Fault::Refused:
+      diagnostics.report(diag::assembler_refused, Loc(), machine.name, code.problem)
+          .help("this is a bug in Tessera; --dump=ptx shows the code, for its report");
+  }
 }
 
 }  // namespace
 
 Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const KernelSources& sources,
-                           DiagnosticEngine& diagnostics, bool line_info) {
-  Result<Cubin> cubin = assemble_unchecked(ptx, machine, diagnostics, line_info);
+                           DiagnosticEngine& diagnostics, const AssembleOptions& options) {
+  Result<Cubin> cubin = assemble_unchecked(ptx, machine, diagnostics, options);
   if (cubin && check_resources(cubin->kernels, sources, machine, diagnostics).failed()) return failure;
   return cubin;
 }
 
 Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics,
-                                 bool line_info) {
-  std::string ptxas = find_ptxas();
-  if (ptxas.empty()) {
+                                 const AssembleOptions& options) {
+  Assembler assembler(machine, options.line_info, options.cache);
+  if (assembler.path().empty()) {
     diagnostics.report(diag::no_ptxas, Loc())
         .help("install CUDA's compiler or set CUDA_HOME; a bundle without --cubin holds PTX for the driver to compile");
     return failure;
   }
-  TemporaryFolder directory("ptxas");
-  auto no_place = [&](const std::string& problem) {
-    diagnostics.report(diag::no_temporary_files, Loc(), "code for " + machine.name, problem)
-        .help("set TMPDIR to a folder that can be written");
-    return failure;
-  };
-  if (!directory.problem().empty()) return no_place(directory.problem());
-  std::string source = directory.file("kernels.ptx"), object = directory.file("kernels.cubin"), problem, messages;
-  Cubin cubin{{}, version_of(ptxas, directory), {}};
-  std::vector<std::string> command = {ptxas, "-v", "--gpu-name", machine.gpu.ptx_target, source, "-o", object};
-  // Lines of the source bring the whole text of the PTX along.
-  command.emplace_back(line_info ? "--generate-line-info" : "--suppress-debug-info");
-  std::set<std::string> relaxed;
-  do {
-    if (!write_file(source, ptx, problem)) return no_place(problem);
-    int status = run(command, directory.file("log"), problem);
-    if (status == -1) {
-      diagnostics.report(diag::cannot_run, Loc(), ptxas, problem);
-      return failure;
-    }
-    if (!read_file(directory.file("log"), messages, problem)) messages.clear();
-    if (status != 0) {
-      std::string first = messages.substr(0, messages.find('\n'));
-      // The file is gone when this is read.
-      for (size_t at; (at = first.find(source)) != std::string::npos;) first.replace(at, source.size(), "kernels.ptx");
-      diagnostics.report(diag::assembler_refused, Loc(), machine.name, first)
-          .help("this is a bug in Tessera; --dump=ptx shows the code, for its report");
-      return failure;
-    }
-    cubin.kernels = read_ptxas_messages(messages);
-  } while (relax_spilling(cubin.kernels, relaxed, ptx));
-  if (!read_file(object, cubin.bytes, problem)) return no_place(problem);
+  PtxParts parts(ptx);
+  std::vector<AssembledKernel> made(parts.kernels.size());
+  parallel_for(made.size(), [&](size_t i) {
+    made[i] = assemble_kernel(assembler, parts.head, parts.kernels[i]);
+    if (options.on_kernel) options.on_kernel(made.size());
+  });
+  ptx = parts.whole();
+  Cubin cubin{{}, assembler.name(), {}};
+  for (AssembledKernel& kernel : made) {
+    report(kernel.code, assembler, machine, diagnostics);
+    if (kernel.code.fault != Assembly::Fault::None) return failure;
+    format::append_cubin_object(cubin.bytes, kernel.code.image);
+    std::ranges::move(kernel.resources, std::back_inserter(cubin.kernels));
+  }
   return cubin;
 }
 

@@ -1,16 +1,16 @@
 #pragma once
-// Machine code for GPUs: NVIDIA's assembler, run on our PTX.
+// Machine code for GPUs: NVIDIA's assembler, run on our PTX, each kernel by itself (assembler.h).
 //
-// ptxas is an outside program. It is looked for in PATH, then in $CUDA_HOME/bin, then in
-// /usr/local/cuda/bin. Some of its performance warnings are errors here: registers that are not
-// reallocated, wgmma that run one by one, and spills. Each of these costs more than all else that
-// the compiler gains.
+// Some of its performance warnings are errors here: registers that are not reallocated, wgmma that run one by one, and
+// spills. Each of these costs more than all else that the compiler gains.
 
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "codegen/ptx/emit_ptx.h"
 #include "ir/numbers/machine.h"
+#include "support/cache.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
 
@@ -39,7 +39,7 @@ inline constexpr int64_t few_spill_bytes = 256;
 std::vector<Loc> calls_to_halve(const std::vector<KernelResources>& kernels, const KernelSources& sources);
 
 struct Cubin {
-  std::string bytes;
+  std::string bytes;      ///< an object for each kernel (runtime/format/cuda_image.h)
   std::string assembler;  ///< name and version: "ptxas 13.0.88"
   std::vector<KernelResources> kernels;
 };
@@ -47,15 +47,20 @@ struct Cubin {
 /// Its ELF sections and what each kernel uses.
 std::string describe_cubin(const Cubin& cubin);
 
-/// The path of ptxas, or nothing.
-std::string find_ptxas();
-/// Assembles PTX for `machine`. Fails where ptxas is not there or refuses the text. A kernel that
-/// spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that. With
-/// `line_info` the cubin says which line of the source each instruction comes from, and has the PTX itself.
+struct AssembleOptions {
+  /// The cubin says which line of the source each instruction comes from, and has the PTX itself.
+  bool line_info = false;
+  const Cache* cache = nullptr;  ///< of machine code
+  /// Called when a kernel is done, with how many there are; by several threads at a time.
+  std::function<void(size_t kernels)> on_kernel{};
+};
+
+/// Assembles PTX for `machine`, several kernels at a time. Fails where ptxas is not there or refuses the text. A kernel
+/// that spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that.
 Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics,
-                                 bool line_info = false);
+                                 const AssembleOptions& options = {});
 /// The same, with what check_resources says of it.
 Result<Cubin> assemble_ptx(std::string& ptx, const Machine& machine, const KernelSources& sources,
-                           DiagnosticEngine& diagnostics, bool line_info = false);
+                           DiagnosticEngine& diagnostics, const AssembleOptions& options = {});
 
 }  // namespace tessera::codegen

@@ -134,14 +134,18 @@ struct Compiler::State {
   std::vector<std::unique_ptr<Module>> continued;  ///< modules of a dump below graph level
   std::vector<std::unique_ptr<Module>> replaced;   ///< what observers may still look at
   std::map<Stage, std::vector<DumpText>> dumps;
+  std::optional<Cache> cache;  ///< of machine code
 };
 
 Compiler::Compiler(const CompileOptions& options, DiagnosticEngine& diagnostics)
     : options_(options), diagnostics_(diagnostics), state_(std::make_unique<State>()) {
   register_all_levels(state_->context);
+  if (std::string folder = default_cache_folder(); options.cache && !folder.empty()) state_->cache.emplace(folder);
 }
 
 Compiler::~Compiler() = default;
+
+const Cache* Compiler::cache() const { return state_->cache ? &*state_->cache : nullptr; }
 
 template <typename F>
 auto Compiler::timed(const std::string& stage, F&& work) {
@@ -587,7 +591,7 @@ Status Compiler::generate_code() {
     for (TargetOutput& target : state_->targets) {
       if (target.machine->is_gpu()) continue;
       warn_of_large_kernels(target);
-      compilers.emplace_back(pointers(target.modules), *target.machine);
+      compilers.emplace_back(pointers(target.modules), *target.machine, cache());
       for (size_t i = 0; i < compilers.back().part_count(); ++i) parts.emplace_back(targets.size(), i);
       targets.push_back(&target);
     }
@@ -640,8 +644,9 @@ Result<codegen::Cubin> Compiler::assembled(const std::vector<Module*>& modules, 
                                            std::string& ptx) {
   if (emit(modules, machine, ptx).failed()) return failure;
   ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, machine); });
-  return timed("ptxas",
-               [&] { return codegen::assemble_unchecked(ptx, machine, diagnostics_, options_.line_info); });
+  codegen::AssembleOptions options{.line_info = options_.line_info, .cache = cache()};
+  if (options_.progress) options.on_kernel = [&](size_t kernels) { options_.progress->piece("ptxas", kernels); };
+  return timed("ptxas", [&] { return codegen::assemble_unchecked(ptx, machine, diagnostics_, options); });
 }
 
 /// Kernels whose tiles are the compiler's choice get smaller ones where the assembler says that they do not fit.

@@ -47,6 +47,7 @@ struct CompileOptions {
   bool verify_each = false;
   bool cubin = false;      ///< assemble PTX, and put both into the bundle
   bool debug = false;      ///< accesses to memory are checked before they happen
+  bool cache = true;       ///< keep machine code between runs (support/cache.h)
   bool keep_bundle = false;  ///< for bundle(), and do not write it
   bool line_info = false;  ///< a cubin, and a dump of assembly, names the lines of the source
   Progress* progress = nullptr;  ///< told of each stage and pass; outlives the compile
@@ -85,6 +86,7 @@ class Compiler {
 
  private:
   struct State;
+  const Cache* cache() const;
   Status choose_targets();
   Status choose_targets_of_dump();
   Status choose_stages();

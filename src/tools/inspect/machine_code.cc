@@ -14,7 +14,7 @@ std::vector<CodeRecord::Kernel> split_code(std::string_view text, std::span<Modu
   for (Module* module : modules) {
     for (Op* function : *module->body()) {
       std::string_view name = function->info().has(Function) ? symbol_name(function) : "";
-      names[codegen::ptx::ptx_name(name)] = name;
+      names[format::cuda_symbol(name)] = name;
       walk(function, [&](Op* op) {
         if (op->loc().known()) files[sources.ir_name(op->loc().file)] = op->loc().file;
       });
@@ -27,7 +27,7 @@ std::vector<CodeRecord::Kernel> split_code(std::string_view text, std::span<Modu
   };
   std::vector<CodeRecord::Kernel> kernels;
   for (const AssemblyFunction& function : assembly.functions) {
-    auto known = names.find(std::string(codegen::ptx::ptx_name(function.name)));
+    auto known = names.find(std::string(format::cuda_symbol(function.name)));
     std::string_view name = known == names.end() ? function.name : known->second;
     CodeRecord::Kernel& kernel = kernels.emplace_back();
     kernel.name = name;

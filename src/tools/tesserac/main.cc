@@ -227,6 +227,11 @@ void add_options(CLI::App& app, Options& options) {
                "with --cubin: name the source's lines in it, for profilers; it grows. With --dump=asm: name\n"
                "them in it")
       ->group(code_group);
+  app.add_flag_callback(
+         "--no-cache", [&compile] { compile.cache = false; },
+         "make all machine code anew; without it, code of kernels that were compiled before is taken from\n"
+         "TESSERA_CACHE, else tessera in XDG_CACHE_HOME, else ~/.cache/tessera")
+      ->group(code_group);
   app.add_flag("--debug", compile.debug,
                "check every access to memory before it happens; the runtime reports one outside with its place in\n"
                "the source, and skips it. Slow; docs/debugging.md")

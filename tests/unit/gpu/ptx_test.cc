@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "codegen/ptx/assembler.h"
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
 #include "unit/gpu/gpu_program.h"
@@ -54,7 +55,7 @@ TEST_CASE("a matmul has the instructions that its plan says, and no others") {
                 {"mbarrier.init", 6},
                 {"mbarrier.arrive.expect_tx", 1},
                 {"mbarrier.arrive.shared", 2},
-                {"mbarrier.try_wait", 2},
+               {"mbarrier.try_wait", 2},
                 {"shared::cluster.global", 4},
                 {"global.shared::cta", 3},
                 {"bulk.commit_group", 3},

@@ -266,37 +266,6 @@ TEST_CASE("one diagnostic reports what spills of one kernel for one call") {
   CHECK(text.find("- it is for this call") != std::string::npos);
 }
 
-TEST_CASE("what ptxas does not take, and its absence, are reported") {
-  SourceManager sources;
-  DiagnosticEngine diagnostics(sources);
-  std::string nothing = "nothing\n";
-  CHECK(!codegen::assemble_ptx(nothing, *find_machine("cuda:sm_90a"), {}, diagnostics));
-  std::string text = render_all(diagnostics, {});
-  INFO(text);
-  CHECK(text.find(codegen::find_ptxas().empty() ? "[no-ptxas]" : "[assembler-refused]") != std::string::npos);
-  CHECK(text.find("/tmp") == std::string::npos);
-}
-
-TEST_CASE("a cubin has the lines of the source where they are asked for, and no PTX where not") {
-  if (codegen::find_ptxas().empty()) {
-    WARN("there is no ptxas: no cubin has lines");
-    return;
-  }
-  std::string ptx = PtxFixture().emit(ptx_kernel("%a: f32 = target.load %x\ntarget.store %a, %y\ntarget.return"),
-                                      "cuda:sm_90a");
-  auto sections = [&](bool line_info) {
-    SourceManager sources;
-    DiagnosticEngine diagnostics(sources);
-    Result<codegen::Cubin> cubin =
-        codegen::assemble_ptx(ptx, *find_machine("cuda:sm_90a"), {}, diagnostics, line_info);
-    INFO(render_all(diagnostics, {}));
-    REQUIRE(cubin);
-    return codegen::describe_cubin(*cubin);
-  };
-  CHECK(sections(true).find(".nv_debug_ptx_txt") != std::string::npos);
-  CHECK(sections(false).find(".nv_debug_ptx_txt") == std::string::npos);
-}
-
 namespace {
 
 /// Adds registers that all live over a barrier.

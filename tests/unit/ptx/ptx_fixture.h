@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "codegen/ptx/assembler.h"
 #include "codegen/ptx/emit_ptx.h"
 #include "codegen/ptx/ptxas.h"
 #include "ir/target/ops.h"
