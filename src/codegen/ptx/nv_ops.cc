@@ -41,6 +41,7 @@ bool Emitter::emit_nv(Op* op) {
       line("bar.arrive {}, {}", op->attr(attr::BarrierArrive::id),
            op->attr(attr::BarrierArrive::threads));
       break;
+    case OpKind::WarpSync: line("bar.warp.sync 0xffffffff"); break;
     case OpKind::ClusterArrive: line("barrier.cluster.arrive.aligned"); break;
     case OpKind::ClusterWait: line("barrier.cluster.wait.aligned"); break;
     case OpKind::MapShared:

@@ -55,6 +55,7 @@ TEST_CASE("a matmul has the instructions that its plan says, and no others") {
                 {"mbarrier.init", 6},
                 {"mbarrier.arrive.expect_tx", 1},
                 {"mbarrier.arrive.shared", 2},
+               {"bar.warp.sync", 2},  // each lane has read before one of its warp says so
                {"mbarrier.try_wait", 2},
                 {"shared::cluster.global", 4},
                 {"global.shared::cta", 3},

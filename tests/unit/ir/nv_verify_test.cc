@@ -45,6 +45,7 @@ const std::vector<std::string>& accepted() {
       "%r: bool = nv.elect",
       "nv.barrier {id = 1, threads = 128}",
       "nv.barrier_arrive {id = 15, threads = 256}",
+      "nv.warp_sync",
       "nv.cluster_arrive",
       "nv.cluster_wait",
       "%r: ptr<shared> = nv.map_shared %s, %i",

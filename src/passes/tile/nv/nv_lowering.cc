@@ -197,7 +197,8 @@ void NvLowering::lower_value_op(Op* op) {
             {target::attr::MbarrierExpect::bytes(op->node(tile::attr::BarrierExpect::bytes))});
       });
     case OpKind::BarrierArrive:
-      // One thread of each warp.
+      // One thread of each warp, for all: what the others read or wrote must have happened, too.
+      if (!threads_.single) machine_op(target::OpKind::WarpSync);
       return where(threads_.single ? nullptr : b_.op(Kind::Eq, threads_.lane, i32(0)), [&] {
         b_.at().op(target::info(target::OpKind::MbarrierArrive), {{memories_.at(op->operand(0)).base}}, {});
       });
