@@ -6,6 +6,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/core/module.h"
+#include "runtime/format/cuda_image.h"
 #include "support/check.h"
 
 namespace tessera::codegen::ptx {

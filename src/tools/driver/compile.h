@@ -12,6 +12,7 @@
 #include "frontend/evaluate/budget.h"
 #include "ir/numbers/machine.h"
 #include "passes/pass_manager.h"
+#include "support/cache.h"
 #include "support/diagnostic.h"
 #include "support/file.h"
 #include "support/result.h"

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "codegen/ptx/emitter.h"
+#include "runtime/format/cuda_image.h"
 #include "support/assembly.h"
 
 namespace tessera::inspect {
