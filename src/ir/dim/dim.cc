@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/dim/dim_terms.h"
 #include "support/check.h"
 #include "support/spending.h"
 
@@ -15,12 +16,10 @@ namespace {
 /// Larger products and longer dims count as overflow: no size is that long, and hostile text must not grow without
 /// bound. What has a quotient of itself in two places grows twice as long each time.
 constexpr size_t max_terms = 1024;
-constexpr size_t max_factors = 64;
 constexpr size_t max_text = size_t(1) << 14;
 
-/// What is counted for dims: a term with the block of its factors, a node with its places in the table; and the terms
-/// that are sorted in the time of a step.
-constexpr size_t term_bytes = sizeof(DimTerm) + 48, node_bytes = sizeof(DimNode) + 128, terms_of_step = 4;
+/// What is counted for dims: a term with the block of its factors, a node with its places in the table.
+constexpr size_t term_bytes = sizeof(DimTerm) + 48, node_bytes = sizeof(DimNode) + 128;
 
 int64_t floor_div(int64_t a, int64_t b) {
   int64_t q = a / b;
@@ -28,18 +27,15 @@ int64_t floor_div(int64_t a, int64_t b) {
 }
 int64_t floor_mod(int64_t a, int64_t b) { return a - floor_div(a, b) * b; }
 
-std::string factor_text(const DimTerm& term) {
-  std::string text;
-  for (const DimAtom* atom : term.factors) {
-    if (!text.empty()) text += '*';
-    text += atom->text;
-  }
-  return text;
-}
-
+/// By degree and then by text, which is made only where one text of an atom begins with another.
 bool term_before(const DimTerm& a, const DimTerm& b) {
   if (a.factors.empty() != b.factors.empty()) return b.factors.empty();
   if (a.factors.size() != b.factors.size()) return a.factors.size() > b.factors.size();
+  auto [x, y] = std::ranges::mismatch(a.factors, b.factors);
+  if (x == a.factors.end()) return false;
+  std::string_view s = (*x)->text, t = (*y)->text;
+  size_t common = std::min(s.size(), t.size());
+  if (int order = s.substr(0, common).compare(t.substr(0, common))) return order < 0;
   return factor_text(a) < factor_text(b);
 }
 
@@ -56,11 +52,11 @@ std::string text_of(const std::vector<DimTerm>& terms) {
     }
     std::string factors = factor_text(term);
     if (factors.empty()) {
-      text += fmt::format("{}", size);
+      text += std::to_string(size);
     } else if (size == 1) {
       text += factors;
     } else {
-      text += fmt::format("{}*{}", size, factors);
+      text.append(std::to_string(size)).append(1, '*').append(factors);
     }
   }
   return text;
@@ -117,6 +113,15 @@ const DimTerm* remainder_of_multiple(Dim dim, int64_t k) {
 
 }  // namespace
 
+std::string factor_text(const DimTerm& term) {
+  std::string text;
+  for (const DimAtom* atom : term.factors) {
+    if (!text.empty()) text += '*';
+    text += atom->text;
+  }
+  return text;
+}
+
 std::optional<int64_t> DimNode::constant() const {
   if (overflow) return std::nullopt;
   if (terms.empty()) return 0;
@@ -151,7 +156,7 @@ Dim DimTable::make(std::vector<DimTerm> terms) {
   std::erase_if(merged, [](const DimTerm& term) { return term.coefficient == 0; });
   std::string text = text_of(merged);
   // Terms are sorted by their texts, which are made for that.
-  spending().steps += merged.size() / terms_of_step;
+  spending().steps += merged.size() / dim_terms_of_step;
   if (text.size() > max_text) return overflow();
   auto& slot = nodes_[text];
   if (slot) return slot.get();
@@ -194,7 +199,7 @@ Dim DimTable::mul(Dim a, Dim b) {
     for (const DimTerm& y : b->terms) {
       DimTerm term;
       if (__builtin_mul_overflow(x.coefficient, y.coefficient, &term.coefficient)) return overflow();
-      if (x.factors.size() + y.factors.size() > max_factors) return overflow();
+      if (x.factors.size() + y.factors.size() > most_dim_factors) return overflow();
       term.factors = x.factors;
       term.factors.insert(term.factors.end(), y.factors.begin(), y.factors.end());
       std::sort(term.factors.begin(), term.factors.end(),

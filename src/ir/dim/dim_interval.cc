@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "ir/dim/dim.h"
+#include "ir/dim/dim_terms.h"
 
 namespace tessera {
 
@@ -74,13 +74,17 @@ DimInterval atom_interval(const DimAtom& atom) {
 
 }  // namespace
 
+DimInterval interval(const DimTerm& term) {
+  DimInterval product{1, 1};
+  for (const DimAtom* atom : term.factors) product = multiply(product, atom_interval(*atom));
+  return scale(product, term.coefficient);
+}
+
 DimInterval interval(Dim dim) {
   if (dim->overflow) return {};
   DimInterval sum{0, 0};
   for (const DimTerm& term : dim->terms) {
-    DimInterval product{1, 1};
-    for (const DimAtom* atom : term.factors) product = multiply(product, atom_interval(*atom));
-    product = scale(product, term.coefficient);
+    DimInterval product = interval(term);
     sum = {add_bound(sum.low, product.low), add_bound(sum.high, product.high)};
   }
   return sum;

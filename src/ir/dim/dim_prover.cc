@@ -1,6 +1,8 @@
 #include "ir/dim/dim_prover.h"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 
 #include "ir/dim/dim_terms.h"
 
@@ -10,12 +12,14 @@ namespace {
 
 constexpr size_t max_facts = 32;
 constexpr size_t max_atoms = 12;
-constexpr size_t max_simple_terms = 24;
+constexpr size_t max_simple_terms = 24, max_simple_text = 1024;
 constexpr int max_raises = 16;
 constexpr int max_depth = 4;
 constexpr int max_steps = 200;
 
-bool is_simple(Dim dim) { return !dim->overflow && dim->terms.size() <= max_simple_terms && dim->text.size() <= 1024; }
+bool is_simple(Dim dim) {
+  return !dim->overflow && dim->terms.size() <= max_simple_terms && dim->text.size() <= max_simple_text;
+}
 
 bool is_non_negative(Dim dim) { return interval(dim).low.value_or(-1) >= 0; }
 
@@ -132,28 +136,31 @@ bool DimProver::at_least_zero(Dim p) {
   if (!is_simple(goal)) return false;
   size_t facts = facts_.size(), atoms = bounded_.size();
   bound_atoms(goal);
+  for (size_t i = polynomials_.size(); i < facts_.size(); ++i) polynomials_.push_back(products_.polynomial(facts_[i]));
   budget_ = max_steps;
-  bool proved = search(goal, max_depth);
+  bool proved = search(products_.polynomial(goal), max_depth);
   facts_.resize(facts);
+  polynomials_.resize(facts);
   bounded_.resize(atoms);
   return proved;
 }
 
-bool DimProver::search(Dim p, int depth) {
-  if (--budget_ < 0 || !is_simple(p)) return false;
-  if (is_non_negative(p)) return true;
+bool DimProver::search(const DimPolynomial& p, int depth) {
+  bool is_simple = !p.overflow && p.terms.size() <= max_simple_terms && p.text_size() <= max_simple_text;
+  if (--budget_ < 0 || !is_simple) return false;
+  if (p.is_non_negative()) return true;
   if (depth == 0) return false;
-  for (const DimTerm& negative : p->terms) {
+  for (const DimPolynomial::Term& negative : p.terms) {
     if (negative.coefficient >= 0 || negative.coefficient == INT64_MIN) continue;
-    for (Dim fact : facts_) {
-      for (const DimTerm& term : fact->terms) {
-        if (term.coefficient >= 0 || term.factors.empty() != negative.factors.empty()) continue;
-        Dim others = without_factors(dims_, negative, term);
-        if (!others || !is_non_negative(others)) continue;
+    for (const DimPolynomial& fact : polynomials_) {
+      for (const DimPolynomial::Term& term : fact.terms) {
+        if (term.coefficient >= 0 || term.coefficient == INT64_MIN) continue;
+        if (term.product->factors.empty() != negative.product->factors.empty()) continue;
+        const DimProduct* others = products_.quotient(negative.product, term.product);
+        if (!others || others->range.low.value_or(-1) < 0) continue;
         // |term| * p - |negative| * others * fact has no such term.
-        Dim scaled = dims_.mul(dims_.constant(-1), dims_.mul(dims_.constant(term.coefficient), p));
-        Dim taken = dims_.mul(dims_.mul(dims_.constant(-negative.coefficient), others), fact);
-        if (search(dims_.sub(scaled, taken), depth - 1)) return true;
+        if (search(products_.combined(-term.coefficient, p, negative.coefficient, others, fact), depth - 1)) return true;
+        if (budget_ < 0) return false;
       }
     }
   }
@@ -161,15 +168,20 @@ bool DimProver::search(Dim p, int depth) {
 }
 
 /// A minimum or maximum is one of two: p is at least 0 where it is so with either.
-bool DimProver::split(Dim p, int depth) {
-  for (const DimTerm& term : p->terms) {
-    for (size_t i = 0; i < term.factors.size(); ++i) {
-      const DimAtom& atom = *term.factors[i];
+bool DimProver::split(const DimPolynomial& p, int depth) {
+  for (size_t t = 0; t < p.terms.size(); ++t) {
+    const DimPolynomial::Term& term = p.terms[t];
+    for (size_t i = 0; i < term.product->factors.size(); ++i) {
+      const DimAtom& atom = *term.product->factors[i];
       if (atom.kind != DimAtomKind::Min && atom.kind != DimAtomKind::Max) continue;
-      Dim others = dims_.mul(dims_.constant(term.coefficient), product_of(dims_, term, i));
-      Dim rest = dims_.sub(p, dims_.mul(others, of_atom(dims_, atom)));
-      return search(dims_.add(rest, dims_.mul(others, atom.a)), depth - 1) &&
-             search(dims_.add(rest, dims_.mul(others, atom.b)), depth - 1);
+      DimPolynomial rest = p;
+      rest.terms.erase(rest.terms.begin() + std::ptrdiff_t(t));
+      std::vector<const DimAtom*> others = term.product->factors;
+      others.erase(others.begin() + std::ptrdiff_t(i));
+      const DimProduct* product = products_.product(std::move(others));
+      return std::ranges::all_of(std::array{atom.a, atom.b}, [&](Dim either) {
+        return search(products_.combined(1, rest, term.coefficient, product, products_.polynomial(either)), depth - 1);
+      });
     }
   }
   return false;

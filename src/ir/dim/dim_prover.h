@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "ir/dim/dim.h"
+#include "ir/dim/dim_polynomial.h"
 
 namespace tessera {
 
@@ -31,11 +31,13 @@ class DimProver {
   Dim raised(Dim dim) const;
   void bound_atoms(Dim dim);
   void bound_atom(const DimAtom& atom);
-  bool search(Dim p, int depth);
-  bool split(Dim p, int depth);
+  bool search(const DimPolynomial& p, int depth);
+  bool split(const DimPolynomial& p, int depth);
 
   DimTable& dims_;
   std::vector<Dim> facts_;
+  DimProducts products_;
+  std::vector<DimPolynomial> polynomials_;  ///< the facts, while something is searched for
   std::vector<const DimAtom*> bounded_;  ///< atoms whose bounds are among the facts
   std::vector<std::map<std::string, Dim, std::less<>>> raised_;  ///< what symbols are written as, one after the other
   int budget_ = 0;

@@ -17,6 +17,15 @@ class ScratchDims {
   DimTable table;
 };
 
+/// Longer products count as overflow, as in dim.cc.
+inline constexpr size_t most_dim_factors = 64;
+/// Terms that are sorted in the time of a step (support/spending.h).
+inline constexpr size_t dim_terms_of_step = 4;
+
+/// The factors of a term, as its text has them.
+std::string factor_text(const DimTerm& term);
+/// Bounds of a term that follow from every symbol being at least 0.
+DimInterval interval(const DimTerm& term);
 /// An atom as a dimension.
 Dim of_atom(DimTable& table, const DimAtom& atom);
 /// The product of a term's factors, without the one at `left_out`, and without its coefficient.
