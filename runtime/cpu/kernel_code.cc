@@ -57,8 +57,8 @@ class KernelCode : public Code {
   }
 
   Status find(const format::KernelMeta& meta, void** kernel) override {
-    const format::ImageSymbol* symbol = symbols_.find(meta.name);
-    if (!symbol) return fail(TSR_EIMAGE, "the bundle's CPU code has no kernel ", format::in_quotes(meta.name));
+    const format::ImageSymbol* symbol = symbols_.find(meta.code_name());
+    if (!symbol) return fail(TSR_EIMAGE, "the bundle's CPU code has no kernel ", format::in_quotes(meta.code_name()));
     *kernel = mapping_.memory() + code_at_ + symbol->offset;
     return ok();
   }

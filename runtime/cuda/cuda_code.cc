@@ -37,7 +37,7 @@ class CudaCode : public Code {
   Status find(const format::KernelMeta& meta, void** kernel) override {
     CudaKernel& made = kernels_.emplace_back(gpu_, meta);
     *kernel = &made;
-    auto known = module_of_.find(format::cuda_symbol(meta.name));
+    auto known = module_of_.find(format::cuda_symbol(meta.code_name()));
     return made.prepare(known == module_of_.end() ? modules_.front() : known->second);
   }
 

@@ -25,7 +25,7 @@ Status CudaKernel::failed(Status status) const {
 
 Status CudaKernel::prepare(ModuleHandle module) {
   cluster_ = product(meta_.cluster);
-  std::string symbol = format::cuda_symbol(meta_.name);
+  std::string symbol = format::cuda_symbol(meta_.code_name());
   Status status = gpu_.run(gpu_.driver().module_function, &function_, module, symbol.c_str());
   if (!status.failed()) status = check_limits();
   if (!status.failed()) status = allow_resources();

@@ -201,7 +201,8 @@ Outcome check_code_file(const BundleView& bundle, std::string_view target, std::
     Result<KernelImage> image = read_kernel_image(bytes);
     if (!image) checked = image.error();
     for (const KernelMeta& kernel : kernels) {
-      if (image && !image->find(kernel.name)) checked = error("it has no kernel ", in_quotes(kernel.name));
+      bool is_there = image && image->find(kernel.code_name());
+      if (image && !is_there) checked = error("it has no kernel ", in_quotes(kernel.code_name()));
     }
   }
   if (!checked) return error("the bundle's ", (*code)->name, ": ", checked.error().text);

@@ -19,7 +19,7 @@ constexpr uint16_t cuda_machine = 190;
 class Missing {
  public:
   explicit Missing(const std::vector<KernelMeta>& kernels) {
-    for (const KernelMeta& kernel : kernels) names_.emplace(cuda_symbol(kernel.name), &kernel);
+    for (const KernelMeta& kernel : kernels) names_.emplace(cuda_symbol(kernel.code_name()), &kernel);
   }
 
   void find(std::string_view symbol) {
@@ -27,7 +27,7 @@ class Missing {
   }
   Outcome check() const {
     if (names_.empty()) return {};
-    return error("it has no kernel ", in_quotes(names_.begin()->second->name));
+    return error("it has no kernel ", in_quotes(names_.begin()->second->code_name()));
   }
 
  private:

@@ -106,6 +106,7 @@ Json kernel_json(const KernelMeta& kernel) {
           {"descriptors", descriptors_json(kernel)},
           {"work", work_json(kernel)},
           {"checks", checks_json(kernel)}};
+  if (!kernel.code.empty()) json["code"] = kernel.code;
   if (!kernel.assume.empty()) json["assume"] = exprs_json(kernel.assume, kernel.dims);
   return json;
 }
@@ -187,6 +188,8 @@ std::vector<std::string> read_dims(JsonCursor in) {
 KernelMeta read_kernel(JsonCursor in) {
   KernelMeta kernel;
   kernel.name = in["name"].text();
+  if (!in["code"].is_null()) kernel.code = in["code"].text();
+  if (!kernel.code.empty() && !is_printable_name(kernel.code)) in["code"].refuse("the name is not printable");
   kernel.source = in["source"].text();
   kernel.title = in["title"].text();
   if (!is_printable_name(kernel.name)) in["name"].refuse("the name is not printable");
@@ -418,7 +421,8 @@ std::string kernel_yaml(const KernelMeta& kernel) {
   }
   std::string assume;
   if (!kernel.assume.empty()) assume = cat("assume: ", yaml_list(exprs_json(kernel.assume, kernel.dims)), "\n");
-  return cat("name: ", yaml_text(kernel.name), "\n", "tile: {", tile, "}\n",
+  std::string code = kernel.code.empty() ? "" : cat("code: ", yaml_text(kernel.code), "\n");
+  return cat("name: ", yaml_text(kernel.name), "\n", code, "tile: {", tile, "}\n",
              "fragments: {mma: ", yaml_name(kernel.fragments.mma),
              ", dtype_in: ", yaml_text(kernel.fragments.dtype_in),
              ", dtype_acc: ", yaml_text(kernel.fragments.dtype_acc),

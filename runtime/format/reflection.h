@@ -74,6 +74,7 @@ struct KernelCheck {
 
 struct KernelMeta {
   std::string name;                     ///< the symbol in the object
+  std::string code;                     ///< the kernel whose code it runs, if not its own
   std::string source;                   ///< where it is written: "stdlib/matmul.tsr:5:5"; may be empty
   std::string title;                    ///< the function there, or the text that it computes; may be empty
   std::map<std::string, int64_t> tile;  ///< extents by axis, and "stages"
@@ -97,6 +98,8 @@ struct KernelMeta {
   int64_t spills = 0;                         ///< bytes of registers kept in memory, as ptxas says
   KernelWork work;
   std::vector<KernelCheck> checks;            ///< not empty: the code takes a log after its buffers
+  /// The kernel whose code it runs.
+  const std::string& code_name() const { return code.empty() ? name : code; }
   bool operator==(const KernelMeta&) const = default;
 };
 

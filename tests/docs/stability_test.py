@@ -31,8 +31,18 @@ def double(x: Tensor[N, f32]) -> Tensor[N, f32]:
 def f(x: Tensor[N, f32]):
     return double(x)
 """
+SHARING = """
+@jit
+def f(x: Tensor[8, f32]):
+    return x + x
+
+@jit
+def g(x: Tensor[8, f32]):
+    return x + x
+"""
 # What a bundle of the row of "A bundle needs" is made of: the source and the options.
-NEEDS = {"1.0": (PLAIN, []), "1.1": (PLAIN, ["--debug"]), "1.3": (ASSUMING, []), "1.4": (PRINTING, ["--debug"])}
+NEEDS = {"1.0": (PLAIN, []), "1.1": (PLAIN, ["--debug"]), "1.3": (ASSUMING, []), "1.4": (PRINTING, ["--debug"]),
+         "1.5": (SHARING, ["--target=cuda:sm_80"])}
 
 
 def run(*words, status=0):

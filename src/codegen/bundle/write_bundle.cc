@@ -6,6 +6,7 @@
 #include "codegen/plan/emit_plan.h"
 #include "ir/host/ops.h"
 #include "ir/numbers/peak_figures.h"
+#include "ir/target/distinct_kernels.h"
 #include "ir/text/printer.h"
 #include "runtime/format/bundle.h"
 #include "runtime/format/cuda_image.h"
@@ -61,12 +62,15 @@ class BundleBuilder {
   Status add_target(const BundleTarget& target) {
     const std::string& name = target.machine->name;
     std::vector<format::KernelMeta>& kernels = reflection_.kernels[name];
+    std::map<std::string, std::string, std::less<>> twins;
+    if (target.machine->is_gpu()) twins = target::twin_names(target.modules);
     for (Module* module : target.modules) {
       for (Op* op : *module->body()) {
         if (is_entry(op)) {
           if (!add_entry(op, name)) return failure;
         } else {
           kernels.push_back(kernel_meta(op, *target.machine));
+          if (auto twin = twins.find(kernels.back().name); twin != twins.end()) kernels.back().code = twin->second;
           add_registers(target, kernels.back());
         }
       }
@@ -111,6 +115,7 @@ class BundleBuilder {
     if (!manifest.debug.empty()) manifest.abi_minor = 1;  // a library of 1.0 gives kernels no log
     if (has_assumptions()) manifest.abi_minor = 3;       // one before 1.3 reads no assumptions
     if (prints_) manifest.abi_minor = 4;                 // and one before 1.4 prints nothing
+    if (has_parts()) manifest.abi_minor = 5;             // one before 1.5 loads one object, and knows a kernel's own code
     for (const BundleTarget& target : input_.targets)
       manifest.targets.push_back(target.machine->name);
     for (Op* function : functions_) manifest.entries.push_back(manifest_entry(function));
@@ -118,6 +123,16 @@ class BundleBuilder {
               [](const auto& a, const auto& b) { return a.name < b.name; });
     manifest.params = manifest_params(functions_, input_.graph);
     return manifest;
+  }
+
+  /// Whether the code of a GPU is in several objects, or is there once for several kernels.
+  bool has_parts() const {
+    return std::ranges::any_of(input_.targets, [&](const BundleTarget& target) {
+      if (!target.machine->is_gpu()) return false;
+      const std::vector<format::KernelMeta>& kernels = reflection_.kernels.at(target.machine->name);
+      bool shares = std::ranges::any_of(kernels, [](const auto& kernel) { return !kernel.code.empty(); });
+      return shares || (!target.cubin.empty() && kernels.size() > 1);
+    });
   }
 
   bool has_assumptions() const {

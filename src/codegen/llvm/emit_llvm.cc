@@ -37,6 +37,8 @@
 
 namespace tessera::codegen {
 
+using target::DistinctKernel;
+
 namespace {
 
 constexpr char triple[] = "x86_64-unknown-linux-gnu";
@@ -200,7 +202,7 @@ std::string key_of(std::span<const DistinctKernel> kernels, const Machine& machi
 }  // namespace
 
 KernelCompiler::KernelCompiler(std::span<Module* const> modules, const Machine& machine, const Cache* cache)
-    : machine_(machine), cache_(cache), kernels_(distinct_kernels(modules)), ends_(cut_into_parts(kernels_)),
+    : machine_(machine), cache_(cache), kernels_(target::distinct_kernels(modules)), ends_(cut_into_parts(kernels_)),
       objects_(ends_.size()), timings_(ends_.size()) {}
 
 std::span<const DistinctKernel> KernelCompiler::kernels_of(size_t part) const {
@@ -245,7 +247,7 @@ KernelObject compile_kernels(std::span<Module* const> modules, const Machine& ma
 }
 
 std::string print_llvm(std::span<Module* const> modules, const Machine& machine) {
-  Lowered lowered(distinct_kernels(modules), machine);
+  Lowered lowered(target::distinct_kernels(modules), machine);
   std::string text;
   llvm::raw_string_ostream stream(text);
   lowered.module->print(stream, nullptr);
@@ -254,7 +256,7 @@ std::string print_llvm(std::span<Module* const> modules, const Machine& machine)
 
 std::string print_assembly(std::span<Module* const> modules, const Machine& machine, Places places) {
   // As in objects, large kernels stand apart: the others are optimised. The text is of the code that is shipped.
-  std::vector<DistinctKernel> kernels = distinct_kernels(modules);
+  std::vector<DistinctKernel> kernels = target::distinct_kernels(modules);
   auto large = std::stable_partition(kernels.begin(), kernels.end(), [](const auto& each) { return !is_large(each); });
   std::string text;
   if (large != kernels.begin() || kernels.empty()) {

@@ -49,11 +49,11 @@ class KernelCompiler {
   KernelObject link();
 
  private:
-  std::span<const DistinctKernel> kernels_of(size_t part) const;
+  std::span<const target::DistinctKernel> kernels_of(size_t part) const;
 
   const Machine& machine_;
   const Cache* cache_;
-  std::vector<DistinctKernel> kernels_;
+  std::vector<target::DistinctKernel> kernels_;
   std::vector<size_t> ends_;  ///< of parts, in kernels_
   std::vector<std::string> objects_;
   std::vector<CodegenTimings> timings_;

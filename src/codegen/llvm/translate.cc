@@ -13,7 +13,6 @@
 #include "codegen/llvm/debug_places.h"
 #include "ir/core/common_attributes.h"
 #include "ir/target/ops.h"
-#include "ir/text/printer.h"
 #include "support/check.h"
 
 namespace tessera::codegen {
@@ -432,38 +431,14 @@ llvm::Function* declare(Op* func, llvm::Module& module, const Machine& machine) 
   return function;
 }
 
-/// A kernel's text without its name and places: equal texts are equal code.
-std::string body_text(Op* function) {
-  std::string text = print(function, {.locations = false});
-  return text.substr(text.find('('));
-}
-
 }  // namespace
 
-std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules) {
-  std::vector<DistinctKernel> kernels;
-  std::unordered_map<std::string, size_t> known;
-  for (Module* module : modules) {
-    for (Op* op : *module->body()) {
-      if (!op->is(target::info(OpKind::Func)) || op->region()->empty()) continue;
-      std::string text = body_text(op);
-      auto [it, is_new] = known.try_emplace(text, kernels.size());
-      if (is_new) {
-        kernels.push_back({op, {}, std::move(text)});
-      } else {
-        kernels[it->second].twins.push_back(op);
-      }
-    }
-  }
-  return kernels;
-}
-
-std::unique_ptr<llvm::Module> translate(std::span<const DistinctKernel> kernels, const Machine& machine,
+std::unique_ptr<llvm::Module> translate(std::span<const target::DistinctKernel> kernels, const Machine& machine,
                                         llvm::LLVMContext& context, Places places) {
   auto out = std::make_unique<llvm::Module>("kernels", context);
   std::optional<DebugPlaces> kept;
   if (places == Places::Kept) kept.emplace(*out);
-  for (const DistinctKernel& kernel : kernels) {
+  for (const target::DistinctKernel& kernel : kernels) {
     llvm::Function* function = declare(kernel.function, *out, machine);
     if (kept) kept->begin(*function, kernel.function);
     FunctionTranslator(*out, function, kept ? &*kept : nullptr).run(kernel.function->region());

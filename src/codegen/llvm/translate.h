@@ -9,6 +9,7 @@
 
 #include "ir/core/module.h"
 #include "ir/numbers/machine.h"
+#include "ir/target/distinct_kernels.h"
 
 namespace llvm {
 class LLVMContext;
@@ -17,22 +18,12 @@ class Module;
 
 namespace tessera::codegen {
 
-/// A target.func and those that are the same but for their names.
-struct DistinctKernel {
-  Op* function;
-  std::vector<Op*> twins;
-  std::string text;  ///< without names and places; its size is about what compiling the kernel costs
-};
-
-/// The kernels of modules of level target, in their order.
-std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules);
-
 /// Whether LLVM gets the source place of each op, which changes no code.
 enum class Places : uint8_t { Dropped, Kept };
 
 /// One LLVM function for each kernel, and an alias of it for each twin. bf16, f16 and f8 values are integers of their
 /// size in LLVM's eyes, so that none of its own rules for these types applies; bool is i1.
-std::unique_ptr<llvm::Module> translate(std::span<const DistinctKernel> kernels, const Machine& machine,
+std::unique_ptr<llvm::Module> translate(std::span<const target::DistinctKernel> kernels, const Machine& machine,
                                         llvm::LLVMContext& context, Places places = Places::Dropped);
 
 }  // namespace tessera::codegen

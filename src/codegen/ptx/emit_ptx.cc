@@ -11,6 +11,7 @@
 #include "codegen/ptx/print_code.h"
 #include "ir/core/kernel_size.h"
 #include "ir/host/ops.h"
+#include "ir/target/distinct_kernels.h"
 #include "runtime/format/cuda_image.h"
 #include "support/check.h"
 #include "support/percent.h"
@@ -139,20 +140,23 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
   std::string bodies;
   bool ok = true;
   std::set<std::string_view> in_place = writing_over(modules);
-  for (Module* module : modules) {
-    for (Op* func : *module->body()) {
-      if (!func->is(target::info(target::OpKind::Func)) || func->region()->empty()) continue;
-      TSR_CHECK(func->has(Func::threads), "a kernel for a CPU has no PTX");
-      ptx::Code code = ptx::Emitter(func, machine).run();
-      int64_t most = registers_of_thread(func, machine) - registers_within_block;
-      int64_t held = ptx::order_for_registers(code, most, in_place.contains(symbol_name(func)));
-      int64_t needed = std::max(held, ptx::live_registers(code)) + registers_within_block;
-      std::vector<uint32_t> registers = ptx::coalesce(code);
-      if (ptx::check_accumulators(code, registers, diagnostics).failed()) ok = false;
-      bodies += fmt::format("\n.visible .entry {}({})\n{}{{\n{}}}\n", format::cuda_symbol(symbol_name(func)),
-                            parameters(func), directives(func, needed, machine),
-                            ptx::print_code(code, registers, files));
+  auto is_in_place = [&](Op* kernel) { return in_place.contains(symbol_name(kernel)); };
+  for (const target::DistinctKernel& kernel : target::distinct_kernels(modules)) {
+    Op* func = kernel.function;
+    TSR_CHECK(func->has(Func::threads), "a kernel for a CPU has no PTX");
+    ptx::Code code = ptx::Emitter(func, machine).run();
+    int64_t most = registers_of_thread(func, machine) - registers_within_block;
+    bool writes_over = is_in_place(func) || std::ranges::any_of(kernel.twins, is_in_place);
+    int64_t held = ptx::order_for_registers(code, most, writes_over);
+    int64_t needed = std::max(held, ptx::live_registers(code)) + registers_within_block;
+    std::vector<uint32_t> registers = ptx::coalesce(code);
+    if (ptx::check_accumulators(code, registers, diagnostics).failed()) ok = false;
+    std::string name = format::cuda_symbol(symbol_name(func));
+    for (Op* twin : kernel.twins) {
+      bodies += fmt::format("\n// {} has the code of {}", format::cuda_symbol(symbol_name(twin)), name);
     }
+    bodies += fmt::format("\n.visible .entry {}({})\n{}{{\n{}}}\n", name, parameters(func),
+                          directives(func, needed, machine), ptx::print_code(code, registers, files));
   }
   if (!ok) return failure;
   std::string out = fmt::format(".version {}\n.target {}\n.address_size 64\n\n", ptx_version(modules),

@@ -17,11 +17,13 @@
 #include "ir/core/common_attributes.h"
 #include "ir/core/kernel_size.h"
 #include "ir/graph/ops.h"
+#include "ir/target/distinct_kernels.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "passes/analysis/tile_halvings.h"
 #include "passes/pipeline.h"
 #include "passes/tile/pipeline/loop_pipeline.h"
+#include "runtime/format/cuda_image.h"
 #include "support/diagnostic_rows.h"
 #include "support/parallel.h"
 #include "support/reproducer.h"
@@ -74,6 +76,17 @@ std::string target_dump(const std::vector<Module*>& modules, const Machine& mach
   std::string text = fmt::format("// tesserac --target={}\n", machine.name);
   for (Module* module : modules) text += print(*module);
   return text;
+}
+
+/// What ptxas said of a kernel holds for those that have its code.
+void tell_of_twins(std::vector<codegen::KernelResources>& kernels, std::span<Module* const> modules) {
+  for (const auto& [twin, code] : target::twin_names(modules)) {
+    auto known = std::ranges::find(kernels, format::cuda_symbol(code), &codegen::KernelResources::name);
+    if (known == kernels.end()) continue;
+    codegen::KernelResources resources = *known;
+    resources.name = format::cuda_symbol(twin);
+    kernels.push_back(std::move(resources));
+  }
 }
 
 std::map<std::string, codegen::KernelRegisters> registers_of(const codegen::Cubin& cubin) {
@@ -646,7 +659,10 @@ Result<codegen::Cubin> Compiler::assembled(const std::vector<Module*>& modules, 
   ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, machine); });
   codegen::AssembleOptions options{.line_info = options_.line_info, .cache = cache()};
   if (options_.progress) options.on_kernel = [&](size_t kernels) { options_.progress->piece("ptxas", kernels); };
-  return timed("ptxas", [&] { return codegen::assemble_unchecked(ptx, machine, diagnostics_, options); });
+  Result<codegen::Cubin> cubin =
+      timed("ptxas", [&] { return codegen::assemble_unchecked(ptx, machine, diagnostics_, options); });
+  if (cubin) tell_of_twins(cubin->kernels, modules);
+  return cubin;
 }
 
 /// Kernels whose tiles are the compiler's choice get smaller ones where the assembler says that they do not fit.

@@ -1,7 +1,9 @@
 #include "tools/inspect/machine_code.h"
 
+#include <algorithm>
 #include <map>
 
+#include "ir/target/distinct_kernels.h"
 #include "runtime/format/cuda_image.h"
 #include "support/assembly.h"
 
@@ -33,6 +35,10 @@ std::vector<CodeRecord::Kernel> split_code(std::string_view text, std::span<Modu
     kernel.name = name;
     kernel.same_as = function.same_as;
     for (const AssemblyLine& line : function.lines) kernel.lines.push_back({pool.text(line.text), place(line)});
+  }
+  for (const auto& [twin, code] : target::twin_names(modules)) {
+    bool is_there = std::ranges::find(kernels, twin, &CodeRecord::Kernel::name) != kernels.end();
+    if (!is_there) kernels.push_back({.name = twin, .same_as = code});
   }
   return kernels;
 }
