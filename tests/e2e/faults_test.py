@@ -50,7 +50,8 @@ class Program:
             shutil.rmtree(self.cache, ignore_errors=True)
         environment = dict(os.environ, LD_PRELOAD=str(SHIM), FAULT_CALL=call, FAULT_AT=str(at), FAULT_COUNT=str(count),
                            FAULT_ERRNO=str(code), FAULT_LOG=str(log),
-                           TMPDIR=str(self.temporary), TESSERA_CACHE=str(self.cache), TSR_THREADS="4" if call == "pthread_create" else "1")
+                           TMPDIR=str(self.temporary), TESSERA_CACHE=str(self.cache),
+                           TSR_THREADS="4" if call == "pthread_create" else "1")
         log.unlink(missing_ok=True)
         result = subprocess.run(self.command, capture_output=True, env=environment, timeout=300)
         return result, int(log.read_text()) if log.exists() else None

@@ -115,7 +115,7 @@ class BundleBuilder {
     if (!manifest.debug.empty()) manifest.abi_minor = 1;  // a library of 1.0 gives kernels no log
     if (has_assumptions()) manifest.abi_minor = 3;       // one before 1.3 reads no assumptions
     if (prints_) manifest.abi_minor = 4;                 // and one before 1.4 prints nothing
-    if (has_parts()) manifest.abi_minor = 5;             // one before 1.5 loads one object, and knows a kernel's own code
+    if (has_parts()) manifest.abi_minor = 5;             // one before 1.5 loads one object, with all kernels
     for (const BundleTarget& target : input_.targets)
       manifest.targets.push_back(target.machine->name);
     for (Op* function : functions_) manifest.entries.push_back(manifest_entry(function));

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "codegen/ptx/assembler.h"
+#include "ir/target/distinct_kernels.h"
 #include "runtime/format/cuda_image.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
@@ -86,6 +87,16 @@ std::vector<KernelResources> read_ptxas_messages(const std::string& messages) {
     }
   }
   return kernels;
+}
+
+void add_twins(std::vector<KernelResources>& kernels, std::span<Module* const> modules) {
+  for (const auto& [twin, code] : target::twin_names(modules)) {
+    auto known = std::ranges::find(kernels, format::cuda_symbol(code), &KernelResources::name);
+    if (known == kernels.end()) continue;
+    KernelResources resources = *known;
+    resources.name = format::cuda_symbol(twin);
+    kernels.push_back(std::move(resources));
+  }
 }
 
 namespace {

@@ -28,6 +28,8 @@ struct KernelResources {
 
 /// Reads the messages of `ptxas -v`.
 std::vector<KernelResources> read_ptxas_messages(const std::string& messages);
+/// What is said of a kernel holds for those that have its code, too (ir/target/distinct_kernels.h).
+void add_twins(std::vector<KernelResources>& kernels, std::span<Module* const> modules);
 /// Reports losses, spills and stacks of code for `machine`; fails if there were any. Kernels whose schedule is the
 /// compiler's may spill, and so may those that only run where none of their variants may.
 Status check_resources(const std::vector<KernelResources>& kernels, const KernelSources& sources,

@@ -1,7 +1,7 @@
 #pragma once
-// Polynomials of sizes as the search of DimProver makes them: by the thousand, and to keep none. Their products are made
-// once, so that a term is two words and a sum merges two sorted lists. They have the normal form of dims, and are as
-// large as these are let be, but for their text, which nobody makes.
+// Polynomials of sizes as the search of DimProver makes them: by the thousand, and to keep none. Their products are
+// made once, so that a term is two words and a sum merges two sorted lists. They have the normal form of dims, but no
+// text, which takes most of the time that a dim does.
 
 #include <deque>
 #include <map>

@@ -159,7 +159,8 @@ bool DimProver::search(const DimPolynomial& p, int depth) {
         const DimProduct* others = products_.quotient(negative.product, term.product);
         if (!others || others->range.low.value_or(-1) < 0) continue;
         // |term| * p - |negative| * others * fact has no such term.
-        if (search(products_.combined(-term.coefficient, p, negative.coefficient, others, fact), depth - 1)) return true;
+        DimPolynomial left = products_.combined(-term.coefficient, p, negative.coefficient, others, fact);
+        if (search(left, depth - 1)) return true;
         if (budget_ < 0) return false;
       }
     }

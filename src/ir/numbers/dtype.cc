@@ -17,7 +17,7 @@ struct FloatFormat {
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
 };
 
-FloatFormat format_of(DType dtype) {
+constexpr FloatFormat format_of(DType dtype) {
   switch (dtype) {
     case DType::F32: return {23, 8, true};
     case DType::TF32: return {10, 8, true};

@@ -11,12 +11,17 @@ namespace tessera::tile {
 
 namespace {
 
-/// c + a * b in c's dtype: one rounding for floats, wrapping for integers.
-Element multiply_add(DType dtype, Element a, Element b, Element c) {
-  Element operands[3] = {a, b, c};
-  if (is_float(dtype)) return evaluate_elementwise(ElementwiseKind::Fma, dtype, dtype, operands);
-  Element sum[2] = {evaluate_elementwise(ElementwiseKind::Mul, dtype, dtype, {operands, 2}), c};
-  return evaluate_elementwise(ElementwiseKind::Add, dtype, dtype, sum);
+/// c += a * b in c's dtype, element by element: one rounding for floats, wrapping for integers.
+void multiply_add(DType dtype, const Element* a, const Element* b, std::span<Element> c) {
+  if (is_float(dtype)) {
+    const Element* operands[] = {a, b, c.data()};
+    return evaluate_elementwise_many(ElementwiseKind::Fma, dtype, dtype, operands, c.data(), c.size());
+  }
+  std::vector<Element> products(c.size());
+  const Element* factors[] = {a, b};
+  evaluate_elementwise_many(ElementwiseKind::Mul, dtype, dtype, factors, products.data(), c.size());
+  const Element* terms[] = {products.data(), c.data()};
+  evaluate_elementwise_many(ElementwiseKind::Add, dtype, dtype, terms, c.data(), c.size());
 }
 
 Element flushed(Element e) {
@@ -76,11 +81,7 @@ void KernelRun::run_elementwise(Op* op) {
   std::vector<const Element*> from;
   for (unsigned i = 0; i < op->operand_count(); ++i)
     from.push_back(at(op->operand(i)).elements.data());
-  Element operands[3];
-  for (size_t e = 0; e < result.elements.size(); ++e) {
-    for (size_t i = 0; i < from.size(); ++i) operands[i] = from[i][e];
-    result.elements[e] = evaluate_elementwise(kind, dtype, to, {operands, from.size()});
-  }
+  evaluate_elementwise_many(kind, dtype, to, from, result.elements.data(), result.elements.size());
 }
 
 void KernelRun::run_same(Op* op) {
@@ -149,17 +150,21 @@ void KernelRun::run_slice(Op* op) {
 
 std::vector<Element> KernelRun::widened(const std::vector<Element>& elements, DType from,
                                         DType to) {
-  std::vector<Element> out = elements;
-  for (Element& e : out) e = evaluate_elementwise(ElementwiseKind::Cast, from, to, {&e, 1});
+  std::vector<Element> out(elements.size());
+  const Element* operands[] = {elements.data()};
+  evaluate_elementwise_many(ElementwiseKind::Cast, from, to, operands, out.data(), out.size());
   return out;
 }
 
 void add_dot(DType dtype, std::span<const Element> a, std::span<const Element> b,
                  std::span<Element> c, size_t columns, size_t k, size_t present) {
-  for (size_t e = 0; e < c.size(); ++e) {
-    size_t i = e / columns, j = e % columns;
-    for (size_t p = 0; p < present; ++p)
-      c[e] = multiply_add(dtype, a[i * k + p], b[p * columns + j], c[e]);
+  if (columns == 0) return;
+  std::vector<Element> factor(columns);
+  for (size_t i = 0; i < c.size() / columns; ++i) {
+    for (size_t p = 0; p < present; ++p) {
+      std::ranges::fill(factor, a[i * k + p]);
+      multiply_add(dtype, factor.data(), b.data() + p * columns, c.subspan(i * columns, columns));
+    }
   }
 }
 

@@ -17,13 +17,11 @@
 #include "ir/core/common_attributes.h"
 #include "ir/core/kernel_size.h"
 #include "ir/graph/ops.h"
-#include "ir/target/distinct_kernels.h"
 #include "ir/text/parser.h"
 #include "ir/text/printer.h"
 #include "passes/analysis/tile_halvings.h"
 #include "passes/pipeline.h"
 #include "passes/tile/pipeline/loop_pipeline.h"
-#include "runtime/format/cuda_image.h"
 #include "support/diagnostic_rows.h"
 #include "support/parallel.h"
 #include "support/reproducer.h"
@@ -76,17 +74,6 @@ std::string target_dump(const std::vector<Module*>& modules, const Machine& mach
   std::string text = fmt::format("// tesserac --target={}\n", machine.name);
   for (Module* module : modules) text += print(*module);
   return text;
-}
-
-/// What ptxas said of a kernel holds for those that have its code.
-void tell_of_twins(std::vector<codegen::KernelResources>& kernels, std::span<Module* const> modules) {
-  for (const auto& [twin, code] : target::twin_names(modules)) {
-    auto known = std::ranges::find(kernels, format::cuda_symbol(code), &codegen::KernelResources::name);
-    if (known == kernels.end()) continue;
-    codegen::KernelResources resources = *known;
-    resources.name = format::cuda_symbol(twin);
-    kernels.push_back(std::move(resources));
-  }
 }
 
 std::map<std::string, codegen::KernelRegisters> registers_of(const codegen::Cubin& cubin) {
@@ -661,7 +648,7 @@ Result<codegen::Cubin> Compiler::assembled(const std::vector<Module*>& modules, 
   if (options_.progress) options.on_kernel = [&](size_t kernels) { options_.progress->piece("ptxas", kernels); };
   Result<codegen::Cubin> cubin =
       timed("ptxas", [&] { return codegen::assemble_unchecked(ptx, machine, diagnostics_, options); });
-  if (cubin) tell_of_twins(cubin->kernels, modules);
+  if (cubin) codegen::add_twins(cubin->kernels, modules);
   return cubin;
 }
 

@@ -87,13 +87,17 @@ class Reservations {
     std::vector<size_t> found;
     for (const Occupancy& each : problem_.operations[operation]) {
       for (const Range& other : taken_[each.unit]) {
-        int64_t interval = intervals_[each.unit];
-        bool meet = modulo(time - other.first, interval) < other.clocks ||
-                    modulo(other.first - time, interval) < each.clocks;
-        if (each.clocks > 0 && meet && other.operation != operation) found.push_back(other.operation);
+        if (overlap(operation, each, time, other)) found.push_back(other.operation);
       }
     }
     return found;
+  }
+
+  bool is_free(size_t operation, int64_t time) const {
+    return std::ranges::all_of(problem_.operations[operation], [&](const Occupancy& each) {
+      return std::ranges::none_of(taken_[each.unit],
+                                  [&](const Range& other) { return overlap(operation, each, time, other); });
+    });
   }
 
   /// The first time of `from` and up to an interval later at which nothing is in the way.
@@ -106,7 +110,7 @@ class Reservations {
     }
     std::ranges::sort(candidates);
     for (int64_t time : candidates) {
-      if (conflicts(operation, time).empty()) return time;
+      if (is_free(operation, time)) return time;
     }
     return std::nullopt;
   }
@@ -121,7 +125,7 @@ class Reservations {
     }
     std::ranges::sort(candidates, std::greater());
     for (int64_t time : candidates) {
-      if (conflicts(operation, time).empty()) return time;
+      if (is_free(operation, time)) return time;
     }
     return std::nullopt;
   }
@@ -144,6 +148,13 @@ class Reservations {
     size_t operation;
     int64_t first, clocks;
   };
+
+  /// Whether the operation would occupy the unit at that time while another one does.
+  bool overlap(size_t operation, const Occupancy& each, int64_t time, const Range& other) const {
+    if (each.clocks <= 0 || other.operation == operation) return false;
+    int64_t interval = intervals_[each.unit];
+    return modulo(time - other.first, interval) < other.clocks || modulo(other.first - time, interval) < each.clocks;
+  }
 
   const ModuloProblem& problem_;
   std::vector<int64_t> intervals_;  ///< of each unit
