@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "runtime/core/tensor.h"
+#include "runtime/format/cuda_image.h"
 
 namespace tessera::test {
 
@@ -104,13 +105,18 @@ std::vector<format::KernelMeta> cuda_kernels() {
 }
 
 std::string CudaBundle::bytes() const {
-  std::string entries;
-  for (const format::KernelMeta& meta : kernels) entries += ".entry " + meta.name + "\n";
+  std::string entries, parts;
+  for (const format::KernelMeta& meta : kernels) {
+    if (!meta.code.empty()) continue;
+    std::string entry = ".entry " + meta.name + "\n";
+    format::append_cubin_object(parts, cubin_of(cubin_target + entry, {meta}));
+    entries += entry;
+  }
   format::BundleWriter writer;
   format::Reflection reflection;
   for (const std::string& target : targets) {
     reflection.kernels[target] = kernels;
-    std::string cubin = cubin_of(cubin_target + entries, kernels);
+    std::string cubin = has_parts ? parts : cubin_of(cubin_target + entries, kernels);
     if (has_cubin) REQUIRE(writer.add(format::kernels_path(target, "cubin"), cubin));
     std::string text = ptx.empty() ? ptx_head + entries : ptx;
     if (has_ptx) REQUIRE(writer.add(format::kernels_path(target, "ptx"), text));

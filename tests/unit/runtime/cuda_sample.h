@@ -17,6 +17,7 @@ struct CudaBundle {
   std::vector<std::string> targets = {cuda_target};
   bool has_cubin = true;
   bool has_ptx = true;
+  bool has_parts = false;                   ///< the cubin has an object for each kernel
   std::string ptx_head = ".version 8.0\n";  ///< before the fake driver's list of kernels
   std::string ptx;                          ///< the whole text, for a real GPU
   std::string cubin_target = ".target sm_90\n";

@@ -59,6 +59,44 @@ TEST_CASE("an entry runs on a GPU", "[cuda]") {
   CHECK(launch.stream == nullptr);
 }
 
+TEST_CASE("kernels lie in objects of their own, and may share code", "[cuda]") {
+  FakeGpu gpu;
+  format::Plan twice = add_one_plan();
+  twice.entry = "twin";
+  twice.kernels = {"add_one.v1"};
+  CudaBundle bundle{{add_one_plan(), twice}};
+  bundle.has_parts = true;
+  size_t own = bundle.kernels.size();
+  format::KernelMeta twin = bundle.kernels[0];
+  REQUIRE(twin.name == "add_one");
+  twin.name = "add_one.v1";
+  twin.code = "add_one";
+  bundle.kernels.insert(bundle.kernels.begin() + 1, twin);
+  CudaLoaded loaded(bundle.bytes());
+  CHECK(gpu.counts().modules == int(own));
+  for (const char* entry : {"add_one", "twin"}) {
+    CudaTensor x(loaded.context, {40}, count_up(40));
+    CudaTensor y(loaded.context, {40});
+    REQUIRE(call(loaded.function(entry), {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+    CHECK(y.values()[39] == 40);
+    CHECK(std::string(gpu.launches().back().kernel) == "add_one");
+  }
+}
+
+TEST_CASE("objects of a cubin that the driver refuses leave none behind", "[cuda]") {
+  FakeGpu gpu;
+  CudaBundle bundle{{add_one_plan()}};
+  bundle.has_parts = true;
+  tsr_context_t context = nullptr;
+  REQUIRE(tsrCreateContextFor("cuda:0", &context) == TSR_SUCCESS);
+  std::string bytes = bundle.bytes();
+  gpu.fail("cuModuleLoadDataEx", 200, 2);
+  tsr_module_t module = nullptr;
+  CHECK(tsrLoadModuleWith(context, bytes.data(), bytes.size(), 0, &module) == TSR_EIMAGE);
+  CHECK(gpu.counts().modules == 0);
+  tsrDestroyContext(context);
+}
+
 TEST_CASE("all steps of a plan work in memory of the GPU", "[cuda]") {
   FakeGpu gpu;
   CudaLoaded loaded(CudaBundle{{steps_plan()}}.bytes());
