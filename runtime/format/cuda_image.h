@@ -2,8 +2,8 @@
 // The machine code of a CUDA target, as far as it is looked at here: that it is there, is what its
 // name says, and has the kernels. The driver reads the rest.
 //
-// A cubin of a bundle is ELF objects for the machine "CUDA", one after another, each at a multiple of 8 bytes: the
-// compiler writes one for each kernel. Each has one symbol table.
+// A cubin of a bundle is ELF objects for the machine "CUDA", one after another, each at a multiple of 8 bytes, with
+// some of the kernels. Each has one symbol table.
 
 #include <string>
 #include <string_view>

@@ -131,7 +131,9 @@ class BundleBuilder {
       if (!target.machine->is_gpu()) return false;
       const std::vector<format::KernelMeta>& kernels = reflection_.kernels.at(target.machine->name);
       bool shares = std::ranges::any_of(kernels, [](const auto& kernel) { return !kernel.code.empty(); });
-      return shares || (!target.cubin.empty() && kernels.size() > 1);
+      if (shares || target.cubin.empty()) return shares;
+      format::Result<std::vector<format::CubinPart>> parts = format::cubin_parts(target.cubin);
+      return parts && parts->size() > 1;
     });
   }
 

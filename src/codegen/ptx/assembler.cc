@@ -49,19 +49,6 @@ std::string name_of(const std::string& version) {
   return "ptxas " + version.substr(at + 3, version.find_first_of("\n ", at + 3) - at - 3);
 }
 
-/// The text without places of the source, which a change elsewhere in a file moves.
-std::string without_places(std::string_view ptx) {
-  std::string out;
-  out.reserve(ptx.size());
-  for (size_t at = 0; at < ptx.size();) {
-    size_t end = std::min(ptx.find('\n', at), ptx.size() - 1) + 1;
-    std::string_view line = ptx.substr(at, end - at);
-    if (!line.starts_with("\t.loc\t") && !line.starts_with(".file\t")) out += line;
-    at = end;
-  }
-  return out;
-}
-
 /// An assembly as the bytes of an entry of a cache: the number of bytes of the messages, these, and the image.
 std::string packed(const Assembly& assembly) {
   uint64_t size = assembly.messages.size();
@@ -78,6 +65,18 @@ std::optional<Assembly> unpacked(const std::string& bytes) {
 }
 
 }  // namespace
+
+std::string without_places(std::string_view ptx) {
+  std::string out;
+  out.reserve(ptx.size());
+  for (size_t at = 0; at < ptx.size();) {
+    size_t end = std::min(ptx.find('\n', at), ptx.size() - 1) + 1;
+    std::string_view line = ptx.substr(at, end - at);
+    if (!line.starts_with("\t.loc\t") && !line.starts_with(".file\t")) out += line;
+    at = end;
+  }
+  return out;
+}
 
 std::string find_ptxas() {
   std::vector<std::string> folders;

@@ -28,6 +28,9 @@ struct Assembly {
 /// The path of ptxas, or nothing.
 std::string find_ptxas();
 
+/// The text without places of the source, which a change elsewhere in a file moves.
+std::string without_places(std::string_view ptx);
+
 class Assembler {
  public:
   /// For `machine`, whose code says with `line_info` which line of the source each instruction comes from, and then has

@@ -152,11 +152,11 @@ Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& ma
     std::vector<uint32_t> registers = ptx::coalesce(code);
     if (ptx::check_accumulators(code, registers, diagnostics).failed()) ok = false;
     std::string name = format::cuda_symbol(symbol_name(func));
-    for (Op* twin : kernel.twins) {
-      bodies += fmt::format("\n// {} has the code of {}", format::cuda_symbol(symbol_name(twin)), name);
-    }
     bodies += fmt::format("\n.visible .entry {}({})\n{}{{\n{}}}\n", name, parameters(func),
                           directives(func, needed, machine), ptx::print_code(code, registers, files));
+    for (Op* twin : kernel.twins) {
+      bodies += fmt::format("// {} has the code of {}\n", format::cuda_symbol(symbol_name(twin)), name);
+    }
   }
   if (!ok) return failure;
   std::string out = fmt::format(".version {}\n.target {}\n.address_size 64\n\n", ptx_version(modules),

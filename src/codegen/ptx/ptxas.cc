@@ -9,6 +9,7 @@
 #include <cstring>
 #include <deque>
 #include <iterator>
+#include <set>
 #include <sstream>
 
 #include "codegen/ptx/assembler.h"
@@ -16,6 +17,7 @@
 #include "runtime/format/cuda_image.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
+#include "support/hash.h"
 #include "support/parallel.h"
 
 namespace tessera::codegen {
@@ -215,25 +217,41 @@ std::string describe_cubin(const Cubin& cubin) {
 
 namespace {
 
-/// PTX of a module, cut into what stands before its kernels and the kernels, which know nothing of each other.
-struct PtxParts {
+/// PTX of a module: what stands before its kernels, and groups of kernels, which know nothing of each other.
+struct PtxGroups {
   std::string head;
-  std::vector<std::string> kernels;  ///< at least one, which is empty where there is none
+  std::vector<std::vector<std::string>> groups;  ///< at least one, which has an empty kernel where there is none
 
-  explicit PtxParts(const std::string& ptx) {
+  explicit PtxGroups(const std::string& ptx) {
     constexpr std::string_view begin = "\n.visible .entry ";
-    size_t at = std::min(ptx.find(begin), ptx.size());
+    size_t at = std::min(ptx.find(begin), ptx.size()), size = 0;
     head = ptx.substr(0, at);
+    groups.emplace_back();
     do {
       size_t end = std::min(ptx.find(begin, at + 1), ptx.size());
-      kernels.push_back(ptx.substr(at, end - at));
+      std::string kernel = ptx.substr(at, end - at);
+      size += kernel.size();
+      bool is_last = ends_group(kernel, size);
+      groups.back().push_back(std::move(kernel));
       at = end;
+      if (!is_last || at == ptx.size()) continue;
+      groups.emplace_back();
+      size = 0;
     } while (at < ptx.size());
+  }
+
+  /// A group has work for some tenths of a second, of which starting ptxas is a small part. Some kernels end theirs
+  /// whatever is before them, so that where one kernel changes, groups are soon what they were.
+  static bool ends_group(std::string_view kernel, size_t size) {
+    constexpr size_t enough = size_t(16) << 10, one_in = 8;
+    return size >= enough || hash64(without_places(kernel)) % one_in == 0;
   }
 
   std::string whole() const {
     std::string text = head;
-    for (const std::string& kernel : kernels) text += kernel;
+    for (const std::vector<std::string>& group : groups) {
+      for (const std::string& kernel : group) text += kernel;
+    }
     return text;
   }
 };
@@ -251,17 +269,29 @@ bool relax(std::string& ptx, bool was_relaxed) {
   return true;
 }
 
-struct AssembledKernel {
+struct AssembledGroup {
   Assembly code;
-  std::vector<KernelResources> resources;  ///< one, where the text is a kernel
+  std::vector<KernelResources> resources;
 };
 
-AssembledKernel assemble_kernel(const Assembler& assembler, const std::string& head, std::string& kernel) {
-  for (bool was_relaxed = false;; was_relaxed = true) {
-    Assembly code = assembler.assemble(head + kernel);
-    std::vector<KernelResources> resources = read_ptxas_messages(code.messages);
-    bool spills = std::ranges::any_of(resources, [](const auto& each) { return each.stack_bytes || each.spill_bytes; });
-    if (!spills || !relax(kernel, was_relaxed)) return {std::move(code), std::move(resources)};
+AssembledGroup assemble_group(const Assembler& assembler, const std::string& head, std::vector<std::string>& kernels) {
+  std::set<std::string> relaxed;
+  for (;;) {
+    std::string text = head;
+    for (const std::string& kernel : kernels) text += kernel;
+    AssembledGroup made{assembler.assemble(text), {}};
+    made.resources = read_ptxas_messages(made.code.messages);
+    bool again = false;
+    for (const KernelResources& each : made.resources) {
+      if (!each.stack_bytes && !each.spill_bytes) continue;
+      auto kernel = std::ranges::find_if(kernels, [&](const std::string& ptx) {
+        return ptx.find(".entry " + each.name + "(") != std::string::npos;
+      });
+      if (kernel == kernels.end() || !relax(*kernel, relaxed.contains(each.name))) continue;
+      relaxed.insert(each.name);
+      again = true;
+    }
+    if (!again) return made;
   }
 }
 
@@ -298,19 +328,19 @@ Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, Diagn
         .help("install CUDA's compiler or set CUDA_HOME; a bundle without --cubin holds PTX for the driver to compile");
     return failure;
   }
-  PtxParts parts(ptx);
-  std::vector<AssembledKernel> made(parts.kernels.size());
+  PtxGroups text(ptx);
+  std::vector<AssembledGroup> made(text.groups.size());
   parallel_for(made.size(), [&](size_t i) {
-    made[i] = assemble_kernel(assembler, parts.head, parts.kernels[i]);
-    if (options.on_kernel) options.on_kernel(made.size());
+    made[i] = assemble_group(assembler, text.head, text.groups[i]);
+    if (options.on_group) options.on_group(made.size());
   });
-  ptx = parts.whole();
+  ptx = text.whole();
   Cubin cubin{{}, assembler.name(), {}};
-  for (AssembledKernel& kernel : made) {
-    report(kernel.code, assembler, machine, diagnostics);
-    if (kernel.code.fault != Assembly::Fault::None) return failure;
-    format::append_cubin_object(cubin.bytes, kernel.code.image);
-    std::ranges::move(kernel.resources, std::back_inserter(cubin.kernels));
+  for (AssembledGroup& group : made) {
+    report(group.code, assembler, machine, diagnostics);
+    if (group.code.fault != Assembly::Fault::None) return failure;
+    format::append_cubin_object(cubin.bytes, group.code.image);
+    std::ranges::move(group.resources, std::back_inserter(cubin.kernels));
   }
   return cubin;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Machine code for GPUs: NVIDIA's assembler, run on our PTX, each kernel by itself (assembler.h).
+// Machine code for GPUs: NVIDIA's assembler, run on our PTX, some kernels at a time (assembler.h).
 //
 // Some of its performance warnings are errors here: registers that are not reallocated, wgmma that run one by one, and
 // spills. Each of these costs more than all else that the compiler gains.
@@ -41,7 +41,7 @@ inline constexpr int64_t few_spill_bytes = 256;
 std::vector<Loc> calls_to_halve(const std::vector<KernelResources>& kernels, const KernelSources& sources);
 
 struct Cubin {
-  std::string bytes;      ///< an object for each kernel (runtime/format/cuda_image.h)
+  std::string bytes;      ///< objects of some kernels each (runtime/format/cuda_image.h)
   std::string assembler;  ///< name and version: "ptxas 13.0.88"
   std::vector<KernelResources> kernels;
 };
@@ -53,11 +53,12 @@ struct AssembleOptions {
   /// The cubin says which line of the source each instruction comes from, and has the PTX itself.
   bool line_info = false;
   const Cache* cache = nullptr;  ///< of machine code
-  /// Called when a kernel is done, with how many there are; by several threads at a time.
-  std::function<void(size_t kernels)> on_kernel{};
+  /// Called when some kernels are done, with how many groups of them there are; by several threads at a time.
+  std::function<void(size_t groups)> on_group{};
 };
 
-/// Assembles PTX for `machine`, several kernels at a time. Fails where ptxas is not there or refuses the text. A kernel
+/// Assembles PTX for `machine`, groups of kernels side by side. Which kernels are a group depends on the kernels alone.
+/// Fails where ptxas is not there or refuses the text. A kernel
 /// that spills because several of its blocks were to share a multiprocessor is changed in `ptx` not to ask for that.
 Result<Cubin> assemble_unchecked(std::string& ptx, const Machine& machine, DiagnosticEngine& diagnostics,
                                  const AssembleOptions& options = {});

@@ -645,7 +645,7 @@ Result<codegen::Cubin> Compiler::assembled(const std::vector<Module*>& modules, 
   if (emit(modules, machine, ptx).failed()) return failure;
   ReproducerScope reproducer("tesserac", [&] { return target_dump(modules, machine); });
   codegen::AssembleOptions options{.line_info = options_.line_info, .cache = cache()};
-  if (options_.progress) options.on_kernel = [&](size_t kernels) { options_.progress->piece("ptxas", kernels); };
+  if (options_.progress) options.on_group = [&](size_t groups) { options_.progress->piece("ptxas", groups); };
   Result<codegen::Cubin> cubin =
       timed("ptxas", [&] { return codegen::assemble_unchecked(ptx, machine, diagnostics_, options); });
   if (cubin) codegen::add_twins(cubin->kernels, modules);

@@ -117,6 +117,7 @@ bool is_known_to_spill(const GpuCase& each, std::string_view machine) {
 TEST_CASE("every kernel has PTX that assembles without spills or losses") {
   bool assembles = !codegen::find_ptxas().empty();
   if (!assembles) WARN("there is no ptxas: PTX is not assembled");
+  Cache cache(default_cache_folder());  // cases share kernels
   for (std::string_view machine : gpu_machines) {
     for (GpuCase each : gpu_cases()) {
       for (bool small : {true, false}) {
@@ -128,7 +129,7 @@ TEST_CASE("every kernel has PTX that assembles without spills or losses") {
         // Most of ptxas' time goes to variants for sizes; under small tiles those are the same kernels again.
         bool is_for_any_size = !each.sizes[0].empty();
         if (!assembles || (small && is_for_any_size)) continue;
-        auto cubin = codegen::assemble_ptx(ptx, program.machine(), {}, program.diagnostics());
+        auto cubin = codegen::assemble_ptx(ptx, program.machine(), {}, program.diagnostics(), {.cache = &cache});
         INFO(program.messages());
         CHECK(bool(cubin) == (small || !is_known_to_spill(each, machine)));
       }

@@ -1,6 +1,7 @@
 // ptxas on our PTX: what it is asked for, what of it is kept, and what its refusals say.
 
 #include <filesystem>
+#include <set>
 
 #include "codegen/ptx/assembler.h"
 #include "runtime/format/cuda_image.h"
@@ -41,7 +42,7 @@ TEST_CASE("a cubin has the lines of the source where they are asked for, and no 
   CHECK(sections(false).find(".nv_debug_ptx_txt") == std::string::npos);
 }
 
-TEST_CASE("each kernel is assembled by itself, and once") {
+TEST_CASE("kernels are assembled in groups, and each group once") {
   if (codegen::find_ptxas().empty()) {
     WARN("there is no ptxas: there is nothing to keep");
     return;
@@ -50,12 +51,18 @@ TEST_CASE("each kernel is assembled by itself, and once") {
   TemporaryFolder folder("cache-test");
   REQUIRE(folder.problem().empty());
   Cache cache(folder.path());
-  auto kernel = [](const std::string& name, int value) {
+  auto kernel = [](int number, int value, int line) {
+    std::string name = "kernel" + std::to_string(number);
     return "\n.visible .entry " + name + "(\n\t.param .u64 " + name + "_param_0)\n.maxntid 128, 1, 1\n{\n" +
-           "\t.reg .b64 %r;\n\t.loc\t1 " + std::to_string(value) + " 1\n\tld.param.u64 %r, [" + name +
+           "\t.reg .b64 %r;\n\t.loc\t1 " + std::to_string(line) + " 1\n\tld.param.u64 %r, [" + name +
            "_param_0];\n\tst.global.u32 [%r], " + std::to_string(value) + ";\n\tret;\n}\n";
   };
-  const std::string head = ".version 8.3\n.target sm_90a\n.address_size 64\n\n.file\t1 \"a.tsr\"\n";
+  constexpr int count = 80, changed = 40;
+  auto module = [&](int value, int line) {
+    std::string ptx = ".version 8.3\n.target sm_90a\n.address_size 64\n\n.file\t1 \"a.tsr\"\n";
+    for (int i = 0; i < count; ++i) ptx += kernel(i, i == changed ? value : i, line + i);
+    return ptx;
+  };
   auto assembled = [&](std::string ptx, const Cache* kept) {
     SourceManager sources;
     DiagnosticEngine diagnostics(sources);
@@ -65,34 +72,37 @@ TEST_CASE("each kernel is assembled by itself, and once") {
     return *cubin;
   };
   auto entries = [&] {
-    size_t count = 0;
+    size_t files = 0;
     for (const auto& each : std::filesystem::recursive_directory_iterator(folder.path())) {
-      count += each.is_regular_file() && each.path().filename().string().front() != '.';
+      files += each.is_regular_file() && each.path().filename().string().front() != '.';
     }
-    return count;
+    return files;
   };
-  const std::string both = head + kernel("one", 1) + kernel("two", 2);
-  codegen::Cubin fresh = assembled(both, nullptr);
+  codegen::Cubin fresh = assembled(module(1, 1), nullptr);
   CHECK(entries() == 0);
+  CHECK(fresh.assembler.starts_with("ptxas 1"));
   auto parts = format::cubin_parts(fresh.bytes);
   REQUIRE(parts);
-  REQUIRE(parts->size() == 2);
-  CHECK(parts->at(0).functions == std::vector<std::string_view>{"one"});
-  CHECK(parts->at(1).functions == std::vector<std::string_view>{"two"});
-  CHECK(fresh.assembler.starts_with("ptxas 1"));
+  CHECK(parts->size() > 2);
+  CHECK(parts->size() < count / 2);
+  std::set<std::string> names;
+  for (const format::CubinPart& part : *parts) names.insert(part.functions.begin(), part.functions.end());
+  CHECK(names.size() == count);
+  REQUIRE(fresh.kernels.size() == count);
+  for (const codegen::KernelResources& each : fresh.kernels) CHECK(names.contains(each.name));
 
-  CHECK(assembled(both, &cache).bytes == fresh.bytes);
-  CHECK(entries() == 3);  // two kernels, and the version
-  codegen::Cubin kept = assembled(both, &cache);
-  CHECK(kept.bytes == fresh.bytes);
-  CHECK(kept.assembler == fresh.assembler);
-  CHECK(kept.kernels.at(1).registers == fresh.kernels.at(1).registers);
-  CHECK(entries() == 3);
-  // Another place in the source is the same code; another kernel is not.
-  std::string moved = both;
-  moved.replace(moved.find(".loc\t1 2"), 8, ".loc\t1 9");
-  CHECK(assembled(moved, &cache).bytes == fresh.bytes);
-  CHECK(entries() == 3);
-  CHECK(assembled(head + kernel("one", 1) + kernel("two", 3), &cache).bytes != fresh.bytes);
-  CHECK(entries() == 4);
+  CHECK(assembled(module(1, 1), &cache).bytes == fresh.bytes);
+  size_t kept = entries();
+  CHECK(kept == parts->size() + 1);  // and the version
+  codegen::Cubin again = assembled(module(1, 1), &cache);
+  CHECK(again.bytes == fresh.bytes);
+  CHECK(again.assembler == fresh.assembler);
+  CHECK(again.kernels.at(1).registers == fresh.kernels.at(1).registers);
+  // Other places in the source are the same code.
+  CHECK(assembled(module(1, 7), &cache).bytes == fresh.bytes);
+  CHECK(entries() == kept);
+  // Another kernel is its group anew, or that one and its neighbour.
+  CHECK(assembled(module(2, 1), &cache).bytes != fresh.bytes);
+  CHECK(entries() > kept);
+  CHECK(entries() <= kept + 2);
 }
