@@ -19,7 +19,7 @@
 namespace tessera::codegen {
 
 /// The PTX of all kernels of modules of level target that are legalised for `machine`. An entry is named as its kernel,
-/// with '$' for '.'. Kernels that are the same but for their names are there once
+/// with '$' for '.'. Code that several kernels have is there once
 /// (ir/target/distinct_kernels.h). Fails where an accumulator would be copied while an MMA may write it.
 Result<std::string> emit_ptx(std::span<Module* const> modules, const Machine& machine, DiagnosticEngine& diagnostics);
 

@@ -1,5 +1,8 @@
 #include "ir/target/distinct_kernels.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <unordered_map>
 
 #include "ir/core/common_attributes.h"
@@ -10,10 +13,18 @@ namespace tessera::target {
 
 namespace {
 
-/// A kernel's text without its name and places: equal texts are equal code.
-std::string body_text(Op* function) {
-  std::string text = print(function, {.locations = false});
-  return text.substr(text.find('('));
+using attr::Func;
+
+/// What the code of a kernel is made of: its parameters and its body without places, and of its attributes those that
+/// are no metadata. Equal texts are equal code.
+std::string code_text(Op* kernel) {
+  std::string text = print(kernel, {.locations = false, .bare = kernel});
+  auto number = [&](const auto& key) { return int64_t(kernel->attr(key).value_or(0)); };
+  std::string_view checked = kernel->has(Func::checks) ? "checked" : "not checked";
+  return fmt::format("{}\n{} buffers, {} dims, {} threads, {} registers, {} bytes, {}, clusters of {}",
+                     text.substr(text.find('(')), kernel->attr(Func::params).size(), kernel->attr(Func::dims).size(),
+                     number(Func::threads), number(Func::registers), number(Func::shared),
+                     checked, fmt::join(kernel->attr(Func::cluster), " "));
 }
 
 }  // namespace
@@ -24,7 +35,7 @@ std::vector<DistinctKernel> distinct_kernels(std::span<Module* const> modules) {
   for (Module* module : modules) {
     for (Op* op : *module->body()) {
       if (!op->is(info(OpKind::Func)) || op->region()->empty()) continue;
-      std::string text = body_text(op);
+      std::string text = code_text(op);
       auto [it, is_new] = known.try_emplace(text, kernels.size());
       if (is_new) {
         kernels.push_back({op, {}, std::move(text)});

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels that are the same but for their names: their code is made once.
+// Kernels whose code is the same: they differ in names and other metadata, such as the sizes that they are for.
 
 #include <map>
 #include <span>
@@ -11,11 +11,11 @@
 
 namespace tessera::target {
 
-/// A target.func and those that are the same but for their names.
+/// A target.func and those that have its code.
 struct DistinctKernel {
   Op* function;
   std::vector<Op*> twins;
-  std::string text;  ///< without names and places; its size is about what compiling the kernel costs
+  std::string text;  ///< without what makes no code; its size is about what compiling the kernel costs
 };
 
 /// The kernels of modules of level target that have code, in their order.

@@ -148,7 +148,7 @@ class Printer {
   void attributes(Op* op) {
     bool first = true;
     for (const OpAttr& a : op->attributes()) {
-      if (op->info().has(Function) && a.name == "symbol") continue;
+      if ((op->info().has(Function) && a.name == "symbol") || op == options_.bare) continue;
       out_ += fmt::format("{}{} = {}", first ? " {" : ", ", a.name, a.value->text);
       first = false;
     }

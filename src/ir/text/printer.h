@@ -39,6 +39,7 @@ class PrintNames {
 
 struct PrintOptions {
   bool locations = true;
+  const Op* bare = nullptr;  ///< an op whose attributes are not printed; such a text is not read back
   /// Of print(Op*): names that are kept; null numbers anew.
   PrintNames* names = nullptr;
   /// Filled with the op of each line, which begins or ends there; null for a label of a block.

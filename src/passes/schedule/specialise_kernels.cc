@@ -23,6 +23,7 @@
 #include <numeric>
 #include <set>
 #include <span>
+#include <tuple>
 
 #include "ir/core/common_attributes.h"
 #include "ir/core/context.h"
@@ -100,6 +101,7 @@ bool contains(const Facts& facts, const DimFact& wanted) {
 bool excludes_empty(const DimFact& fact) {
   return fact.relation == Relation::GreaterEqual && fact.right->is_constant(1);
 }
+size_t length(const DimFact& fact) { return fact.left->text.size() + fact.right->text.size(); }
 void add(Facts& facts, const Facts& more) {
   for (const DimFact& fact : more) {
     if (!contains(facts, fact)) facts.push_back(fact);
@@ -379,6 +381,7 @@ class Specialisation {
  private:
   void specialise(Op* launch) {
     known_ = host::facts_around(launch);
+    decided_.clear();
     std::vector<Op*> choices = host::choices(launch);
     Op* general = choices.back();
     general_name_ = symbol_name(general);
@@ -418,6 +421,13 @@ class Specialisation {
     choices.insert(choices.end() - 1, other);
   }
 
+  /// Whether a fact holds where the launch at hand stands. Variants share facts.
+  std::optional<bool> decided(const DimFact& fact) {
+    auto [known, is_new] = decided_.try_emplace({fact.relation, fact.left, fact.right});
+    if (is_new) known->second = decide(table_, fact, known_);
+    return known->second;
+  }
+
   /// The launch takes the first of the kernels that may run, without those of which sizes say at once that they never
   /// do, or that an earlier one does.
   void choose(Op* launch, const std::vector<Op*>& kernels) {
@@ -426,16 +436,18 @@ class Specialisation {
       bool always = true, never = false;
       Facts facts = host::assumptions(launch, kernel);
       for (const DimFact& fact : facts) {
-        std::optional<bool> known = decide(table_, fact, known_);
+        std::optional<bool> known = decided(fact);
         always &= known == true;
         never |= known == false;
       }
       Facts here = known_;
       add(here, facts);
       bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
+        // Short ones first: one that does not follow ends the search, and clocks of launches are long to compare.
         Facts needed = host::assumptions(launch, earlier);
+        std::ranges::stable_sort(needed, {}, length);
         return std::ranges::all_of(needed, [&](const DimFact& fact) {
-          return excludes_empty(fact) || decide(table_, fact, here) == true;
+          return excludes_empty(fact) || contains(here, fact) || decide(table_, fact, here) == true;
         });
       });
       // What is covered but for empty sizes is not needed, unless it is all that empty sizes have.
@@ -714,6 +726,7 @@ class Specialisation {
   DimTable& table_;
   const Machine& machine_;
   Facts known_;               ///< where the launch at hand stands
+  std::map<std::tuple<Relation, Dim, Dim>, std::optional<bool>> decided_;  ///< what follows from them
   std::string general_name_;  ///< of the kernel that the launch at hand always may run
   std::map<Op*, std::vector<Op*>> made_;
   std::set<Op*> were_used_;
