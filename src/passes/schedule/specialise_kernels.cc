@@ -19,6 +19,7 @@
 // Choices that sizes decide at compile time are taken here: what can never run goes away.
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -381,7 +382,6 @@ class Specialisation {
  private:
   void specialise(Op* launch) {
     known_ = host::facts_around(launch);
-    decided_.clear();
     std::vector<Op*> choices = host::choices(launch);
     Op* general = choices.back();
     general_name_ = symbol_name(general);
@@ -410,7 +410,7 @@ class Specialisation {
       for (size_t j = i + 1; j < rivals.size(); ++j) {
         DimFact is_faster{Relation::LessEqual, table_.mul(rivals[i].second, enough),
                           table_.mul(rivals[j].second, beside)};
-        if (decide(table_, is_faster) != true) facts.push_back(is_faster);
+        if (decided(is_faster, {}) != true) facts.push_back(is_faster);
       }
       assume(rivals[i].first, facts);
       rivals_.insert(rivals[i].first);
@@ -421,10 +421,13 @@ class Specialisation {
     choices.insert(choices.end() - 1, other);
   }
 
-  /// Whether a fact holds where the launch at hand stands. Variants share facts.
-  std::optional<bool> decided(const DimFact& fact) {
-    auto [known, is_new] = decided_.try_emplace({fact.relation, fact.left, fact.right});
-    if (is_new) known->second = decide(table_, fact, known_);
+  /// As `decide`, which variants of a launch ask the same, and so do the layers of a model.
+  std::optional<bool> decided(const DimFact& fact, const Facts& facts) {
+    auto key_of = [](const DimFact& each) { return FactKey(each.relation, each.left, each.right); };
+    std::vector<FactKey> key{key_of(fact)};
+    std::ranges::transform(facts, std::back_inserter(key), key_of);
+    auto [known, is_new] = decided_.try_emplace(std::move(key));
+    if (is_new) known->second = decide(table_, fact, facts);
     return known->second;
   }
 
@@ -436,7 +439,7 @@ class Specialisation {
       bool always = true, never = false;
       Facts facts = host::assumptions(launch, kernel);
       for (const DimFact& fact : facts) {
-        std::optional<bool> known = decided(fact);
+        std::optional<bool> known = decided(fact, known_);
         always &= known == true;
         never |= known == false;
       }
@@ -447,7 +450,7 @@ class Specialisation {
         Facts needed = host::assumptions(launch, earlier);
         std::ranges::stable_sort(needed, {}, length);
         return std::ranges::all_of(needed, [&](const DimFact& fact) {
-          return excludes_empty(fact) || contains(here, fact) || decide(table_, fact, here) == true;
+          return excludes_empty(fact) || contains(here, fact) || decided(fact, here) == true;
         });
       });
       // What is covered but for empty sizes is not needed, unless it is all that empty sizes have.
@@ -726,7 +729,8 @@ class Specialisation {
   DimTable& table_;
   const Machine& machine_;
   Facts known_;               ///< where the launch at hand stands
-  std::map<std::tuple<Relation, Dim, Dim>, std::optional<bool>> decided_;  ///< what follows from them
+  using FactKey = std::tuple<Relation, Dim, Dim>;
+  std::map<std::vector<FactKey>, std::optional<bool>> decided_;  ///< by a fact, and what it was to follow from
   std::string general_name_;  ///< of the kernel that the launch at hand always may run
   std::map<Op*, std::vector<Op*>> made_;
   std::set<Op*> were_used_;
