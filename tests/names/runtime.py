@@ -282,7 +282,8 @@ def reproducer():
     path = scratch(".tir")
     path.write_text(dump(SUM, "target", CPU))
     bug = {"ASAN_OPTIONS": "verify_asan_link_order=0", "LD_PRELOAD": str(BUILD / "lib" / "libmalformed.so")}
-    result = subprocess.run([BIN / "tesserac", path, "-o", FOLDER / "broken.bundle"], text=True, capture_output=True,
+    command = [BIN / "tesserac", path, "--no-cache", "-o", FOLDER / "broken.bundle"]
+    result = subprocess.run(command, text=True, capture_output=True,
                             env=dict(os.environ, XDG_STATE_HOME=str(state), **bug))
     assert result.returncode == 70, result
     left = list((state / "tessera").glob("*.tir"))
