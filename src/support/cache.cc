@@ -21,8 +21,8 @@ namespace {
 
 /// Entries lie in this many folders, by the first two digits of their names, each of which has its share of the limit.
 constexpr uint64_t folder_count = 256;
-constexpr size_t hash_digits = 32;
-constexpr std::string_view aside_prefix = ".new-";
+constexpr size_t hash_digits = 32, folder_digits = 2;
+constexpr std::string_view aside_prefix = ".new-", aside_pattern = ".new-XXXXXX";
 /// What lies aside this long was left by a run that was killed.
 constexpr auto oldest_aside = std::chrono::hours(1);
 
@@ -31,6 +31,18 @@ struct Entry {
   uint64_t bytes;
   fs::file_time_type used;
 };
+
+bool is_entry(std::string_view name) {
+  return name.size() == hash_digits - folder_digits && name.find_first_not_of("0123456789abcdef") == name.npos;
+}
+
+bool is_aside(std::string_view name) { return name.size() == aside_pattern.size() && name.starts_with(aside_prefix); }
+
+/// What an entry begins with: it is of this key, and has these bytes.
+std::string seal(std::string_view path, std::string_view bytes) {
+  std::string name(path.substr(path.size() - (hash_digits + 1)));
+  return content_hash(name.append(bytes));
+}
 
 /// Removes entries until three quarters of the limit are left, so that not every new one has to.
 void trim(const fs::path& folder, uint64_t limit) {
@@ -41,11 +53,10 @@ void trim(const fs::path& folder, uint64_t limit) {
     std::error_code gone;  // another run may have removed it
     Entry entry{at->path(), at->file_size(gone), {}};
     if (!gone) entry.used = at->last_write_time(gone);
-    if (gone) continue;
-    bool is_aside = entry.path.filename().string().starts_with(aside_prefix);
-    if (is_aside && fs::file_time_type::clock::now() - entry.used < oldest_aside) continue;
-    if (is_aside) {
-      fs::remove(entry.path, gone);
+    std::string name = entry.path.filename().string();
+    if (gone || (!is_entry(name) && !is_aside(name))) continue;  // and nobody else's files are touched
+    if (is_aside(name)) {
+      if (fs::file_time_type::clock::now() - entry.used >= oldest_aside) fs::remove(entry.path, gone);
       continue;
     }
     total += entry.bytes;
@@ -63,7 +74,7 @@ void trim(const fs::path& folder, uint64_t limit) {
 
 /// Writes a file aside and renames it; false where that cannot be.
 bool write_entry(const fs::path& path, std::string_view hash, std::string_view bytes) {
-  std::string aside = (path.parent_path() / aside_prefix).string() + "XXXXXX";
+  std::string aside = (path.parent_path() / aside_pattern).string();
   int fd = ::mkostemp(aside.data(), O_CLOEXEC);
   if (fd < 0) return false;
   RemovedOnExit removed(aside);
@@ -78,14 +89,14 @@ bool write_entry(const fs::path& path, std::string_view hash, std::string_view b
 
 std::string Cache::path_of(std::string_view key) const {
   std::string name = content_hash(key);
-  return (fs::path(folder_) / name.substr(0, 2) / name.substr(2)).string();
+  return (fs::path(folder_) / name.substr(0, folder_digits) / name.substr(folder_digits)).string();
 }
 
 std::optional<std::string> Cache::find(std::string_view key) const {
   std::string path = path_of(key), contents, problem;
   if (!read_file(path, contents, problem) || contents.size() < hash_digits) return std::nullopt;
   std::string bytes = contents.substr(hash_digits);
-  if (content_hash(bytes) != std::string_view(contents).substr(0, hash_digits)) return std::nullopt;
+  if (seal(path, bytes) != std::string_view(contents).substr(0, hash_digits)) return std::nullopt;
   ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // it was used now
   return bytes;
 }
@@ -96,7 +107,7 @@ void Cache::keep(std::string_view key, std::string_view bytes) const {
   if (bytes.size() + hash_digits > share) return;
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  if (!error && write_entry(path, content_hash(bytes), bytes)) trim(path.parent_path(), share);
+  if (!error && write_entry(path, seal(path.string(), bytes), bytes)) trim(path.parent_path(), share);
 }
 
 std::string default_cache_folder() {
@@ -104,7 +115,7 @@ std::string default_cache_folder() {
   const char* shared = std::getenv("XDG_CACHE_HOME");
   if (shared && fs::path(shared).is_absolute()) return (fs::path(shared) / "tessera").string();
   const char* home = std::getenv("HOME");
-  if (home && *home) return (fs::path(home) / ".cache" / "tessera").string();
+  if (home && fs::path(home).is_absolute()) return (fs::path(home) / ".cache" / "tessera").string();
   return {};
 }
 

@@ -2,8 +2,8 @@
 // Results of expensive steps that are kept between runs, such as machine code, by all that they depend on.
 //
 // Each entry is a file. It is written aside and renamed, so any number of runs may share a folder, and it holds a hash
-// of its bytes: one that is damaged counts as absent. Keeping an entry is an attempt: where the folder cannot be
-// written, the next run does the work again.
+// of its name and bytes: one that is damaged, or another's, counts as absent. Keeping an entry is an attempt: where the
+// folder cannot be written, the next run does the work again.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,8 @@ class Cache {
   /// In `folder`, which is made where it is not there.
   explicit Cache(std::string folder, uint64_t limit = default_limit) : folder_(std::move(folder)), limit_(limit) {}
 
-  /// What was kept for a key. Any bytes are a key. Safe to call from several threads, as is `keep`.
+  /// What was kept for a key. Any bytes are a key. More than a 256th of the limit is not kept. Safe to call from
+  /// several threads, as is `keep`.
   std::optional<std::string> find(std::string_view key) const;
   void keep(std::string_view key, std::string_view bytes) const;
 

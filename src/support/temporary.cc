@@ -65,19 +65,18 @@ void visit_orphans(const std::string& folder, std::string_view prefix, mode_t ty
   }
 }
 
-/// A run that is killed before it has marked its folder leaves an empty one.
-void remove_marked(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_regular_file(fs::symlink_status(path / marker, ignored))) {
-    fs::remove_all(path, ignored);
-  } else {
-    ::rmdir(path.c_str());
-  }
-}
-
 bool mark(const std::string& path) {
   int fd = ::open((path + "/" + marker).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   return fd >= 0 && ::close(fd) == 0;
+}
+
+/// A run that is killed before it has marked its folder leaves an empty one. A program that it started may live on and
+/// write there meanwhile: the folder stays marked until it is gone.
+void remove_marked(const fs::path& path) {
+  std::error_code ignored;
+  bool is_marked = fs::is_regular_file(fs::symlink_status(path / marker, ignored));
+  if (is_marked) fs::remove_all(path, ignored);
+  if (::rmdir(path.c_str()) != 0 && errno == ENOTEMPTY && is_marked) mark(path.string());
 }
 
 }  // namespace

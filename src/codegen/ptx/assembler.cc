@@ -1,5 +1,6 @@
 #include "codegen/ptx/assembler.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,12 +9,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 
+#include "runtime/format/cuda_image.h"
 #include "support/file.h"
 
 namespace tessera::codegen {
@@ -56,6 +60,28 @@ std::string packed(const Assembly& assembly) {
   return bytes + assembly.messages + assembly.image;
 }
 
+/// Whether all kernels of the text are in the image and the messages: ptxas does not tell of a full disk.
+bool is_complete(const Assembly& assembly, std::string_view ptx) {
+  format::Result<std::vector<format::CubinPart>> parts = format::cubin_parts(assembly.image);
+  if (!parts || parts->size() != 1 || parts->front().object.size() != assembly.image.size()) return false;
+  const std::vector<std::string_view>& functions = parts->front().functions;
+  constexpr std::string_view word = ".visible .entry ";
+  for (size_t at = ptx.find(word); at != ptx.npos; at = ptx.find(word, at)) {
+    at += word.size();
+    std::string_view name = ptx.substr(at, ptx.find('(', at) - at);
+    if (std::ranges::find(functions, name) == functions.end()) return false;
+    if (assembly.messages.find(fmt::format("entry function '{}'", name)) == std::string::npos) return false;
+  }
+  return true;
+}
+
+/// Whether the file is a program itself, and no script.
+bool is_program(const std::string& path) {
+  char begin[4] = {};
+  std::ifstream(path, std::ios::binary).read(begin, sizeof begin);
+  return std::memcmp(begin, ELFMAG, SELFMAG) == 0;
+}
+
 std::optional<Assembly> unpacked(const std::string& bytes) {
   uint64_t size = 0;
   if (bytes.size() < sizeof size) return std::nullopt;
@@ -94,36 +120,42 @@ std::string find_ptxas() {
 }
 
 Assembler::Assembler(const Machine& machine, bool line_info, const Cache* cache)
-    : path_(find_ptxas()), options_{"-v", "--gpu-name", machine.gpu.ptx_target}, line_info_(line_info), cache_(cache),
-      folder_("ptxas") {
+    : path_(find_ptxas()), options_{"-v", "--gpu-name", machine.gpu.ptx_target}, line_info_(line_info), cache_(cache) {
   // Lines of the source bring the whole text of the PTX along.
   options_.emplace_back(line_info ? "--generate-line-info" : "--suppress-debug-info");
-  if (path_.empty() || !folder_.problem().empty()) return;
+  if (path_.empty()) return;
   version_ = read_version();
   name_ = name_of(version_);
 }
 
-/// Asking takes a tenth of the time that a small kernel does: the answer is kept while the file is the same.
+const TemporaryFolder& Assembler::folder() const {
+  std::call_once(is_made_, [&] { folder_.emplace("ptxas"); });
+  return *folder_;
+}
+
+/// Asking takes as long as a small kernel does: the answer is kept while the file is the same. A script may call
+/// another program each time.
 std::string Assembler::read_version() const {
   struct stat info {};
   std::string key, version, problem;
-  if (cache_ && ::stat(path_.c_str(), &info) == 0) {
+  if (cache_ && is_program(path_) && ::stat(path_.c_str(), &info) == 0) {
     key = fmt::format("version of {} {} {} {}", path_, info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
     if (std::optional<std::string> known = cache_->find(key)) return *known;
   }
-  std::string log = folder_.file("version");
+  if (!folder().problem().empty()) return {};
+  std::string log = folder().file("version");
   if (run_program({path_, "--version"}, log, problem) != 0 || !read_file(log, version, problem)) return {};
-  if (!key.empty()) cache_->keep(key, version);
+  if (!key.empty() && name_of(version) != "ptxas") cache_->keep(key, version);
   return version;
 }
 
 Assembly Assembler::assemble(std::string_view ptx) const {
-  if (!folder_.problem().empty()) return {.fault = Assembly::Fault::NoPlace, .problem = folder_.problem()};
   std::string text = line_info_ ? std::string(ptx) : without_places(ptx);
   if (!cache_ || version_.empty()) return run(text);
   std::string key = fmt::format("{}\n{}\n{}", version_, fmt::join(options_, " "), text);
   if (std::optional<std::string> kept = cache_->find(key)) {
-    if (std::optional<Assembly> assembly = unpacked(*kept)) return std::move(*assembly);
+    std::optional<Assembly> assembly = unpacked(*kept);
+    if (assembly && is_complete(*assembly, text)) return std::move(*assembly);
   }
   Assembly assembly = run(text);
   if (assembly.fault == Assembly::Fault::None) cache_->keep(key, packed(assembly));
@@ -132,7 +164,8 @@ Assembly Assembler::assemble(std::string_view ptx) const {
 
 Assembly Assembler::run(const std::string& ptx) const {
   static std::atomic<unsigned> runs = 0;
-  std::string stem = folder_.file(fmt::format("kernel-{}", runs++));
+  if (!folder().problem().empty()) return {.fault = Assembly::Fault::NoPlace, .problem = folder().problem()};
+  std::string stem = folder().file(fmt::format("kernel-{}", runs++));
   std::string source = stem + ".ptx", object = stem + ".cubin", log = stem + ".log";
   Assembly out;
   auto no_place = [&] {
@@ -150,6 +183,11 @@ Assembly Assembler::run(const std::string& ptx) const {
   }
   std::string problem;
   if (!read_file(log, out.messages, problem)) out.messages.clear();
+  if (status != 0 && out.messages.empty()) {
+    out.fault = Assembly::Fault::CannotRun;
+    out.problem = fmt::format("it ended with status {} and said nothing", status);
+    return out;
+  }
   if (status != 0) {
     out.fault = Assembly::Fault::Refused;
     out.problem = out.messages.substr(0, out.messages.find('\n'));
@@ -159,7 +197,11 @@ Assembly Assembler::run(const std::string& ptx) const {
     }
     return out;
   }
-  if (!read_file(object, out.image, out.problem)) return no_place();
+  if (!read_file(object, out.image, problem)) out.image.clear();
+  if (!is_complete(out, ptx)) {
+    out.problem = "ptxas reported no error, but what it wrote is not complete";
+    return no_place();
+  }
   for (const std::string& file : {source, object, log}) ::unlink(file.c_str());
   return out;
 }

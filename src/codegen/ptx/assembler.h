@@ -5,6 +5,8 @@
 // version, its options and the text alone, so it is kept between runs by these.
 
 #include <cstdint>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +49,8 @@ class Assembler {
  private:
   std::string read_version() const;
   Assembly run(const std::string& ptx) const;
+  /// Made when something is to be run.
+  const TemporaryFolder& folder() const;
 
   std::string path_;
   std::string version_;  ///< all that it says of itself
@@ -54,7 +58,8 @@ class Assembler {
   std::vector<std::string> options_;
   bool line_info_;
   const Cache* cache_;
-  TemporaryFolder folder_;
+  mutable std::once_flag is_made_;
+  mutable std::optional<TemporaryFolder> folder_;
 };
 
 }  // namespace tessera::codegen

@@ -1,6 +1,8 @@
 // ptxas on our PTX: what it is asked for, what of it is kept, and what its refusals say.
 
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
 
 #include "codegen/ptx/assembler.h"
@@ -105,4 +107,48 @@ TEST_CASE("kernels are assembled in groups, and each group once") {
   CHECK(assembled(module(2, 1), &cache).bytes != fresh.bytes);
   CHECK(entries() > kept);
   CHECK(entries() <= kept + 2);
+}
+
+TEST_CASE("what ptxas did not write whole is an error, and is not kept") {
+  if (codegen::find_ptxas().empty()) {
+    WARN("there is no ptxas: nothing is written");
+    return;
+  }
+  TemporaryFolder folder("cache-test");
+  Cache cache(folder.file("cache"));
+  const std::string real = codegen::find_ptxas(), before = std::getenv("PATH");
+  auto assembled = [&](std::string& said) {
+    SourceManager sources;
+    DiagnosticEngine diagnostics(sources);
+    std::string ptx = PtxFixture().emit(ptx_kernel("%a: f32 = target.load %x\ntarget.store %a, %y\ntarget.return"),
+                                        "cuda:sm_90a");
+    auto cubin = codegen::assemble_ptx(ptx, *find_machine("cuda:sm_90a"), {}, diagnostics, {.cache = &cache});
+    said = render_all(diagnostics, {});
+    return bool(cubin);
+  };
+  // $7 is the object: -v --gpu-name G --suppress-debug-info SOURCE -o OBJECT.
+  const std::pair<const char*, const char*> scripts[] = {
+      {": > $7", "not complete"},
+      {"echo text > $7", "not complete"},
+      {"REAL \"$@\"; truncate -s 2000 $7", "not complete"},
+      {"REAL \"$@\" > /dev/null 2>&1", "not complete"},
+      {"exit 0", "not complete"},
+      {"exit 3", "it ended with status 3 and said nothing"},
+      {"echo no; exit 1", "[assembler-refused]"}};
+  for (auto [script, wanted] : scripts) {
+    std::string text = script;
+    if (size_t at = text.find("REAL"); at != std::string::npos) text.replace(at, 4, real);
+    std::ofstream(folder.file("ptxas")) << "#!/bin/sh\nif [ \"$1\" = --version ]; then exec " << real
+                                        << " --version; fi\n" << text << "\n";
+    std::filesystem::permissions(folder.file("ptxas"), std::filesystem::perms::owner_all);
+    ::setenv("PATH", (folder.path() + ":" + before).c_str(), 1);
+    std::string said;
+    bool ok = assembled(said);
+    ::setenv("PATH", before.c_str(), 1);
+    INFO(script << "\n" << said);
+    CHECK(!ok);
+    CHECK(said.find(wanted) != std::string::npos);
+  }
+  std::string said;
+  CHECK(assembled(said));
 }

@@ -49,6 +49,28 @@ TEST_CASE("an entry of a cache is what was kept for its key") {
   CHECK(Cache(cache.folder()).find(key) == "other");
 }
 
+TEST_CASE("an entry of a cache under another one's name is absent") {
+  TemporaryFolder folder("cache-test");
+  Cache cache(folder.path());
+  cache.keep("a", "1");
+  cache.keep("b", "2");
+  fs::copy_file(cache.path_of("a"), cache.path_of("b"), fs::copy_options::overwrite_existing);
+  CHECK(cache.find("a") == "1");
+  CHECK(!cache.find("b"));
+}
+
+TEST_CASE("a cache removes no files but its own") {
+  TemporaryFolder folder("cache-test");
+  Cache cache(folder.path(), 256 * 1000);
+  fs::path other = fs::path(cache.path_of("key")).parent_path() / "notes.txt";
+  fs::create_directories(other.parent_path());
+  std::ofstream(other) << std::string(5000, 'x');
+  fs::last_write_time(other, fs::file_time_type::min());
+  cache.keep("key", std::string(900, 'x'));
+  CHECK(fs::exists(other));
+  CHECK(cache.find("key"));
+}
+
 TEST_CASE("a damaged entry of a cache is absent") {
   TemporaryFolder folder("cache-test");
   Cache cache(folder.path());
