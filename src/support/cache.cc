@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <vector>
 
 #include "support/file.h"
 #include "support/hash.h"
+#include "support/temporary.h"
 
 namespace tessera {
 
@@ -22,9 +22,7 @@ namespace {
 /// Entries lie in this many folders, by the first two digits of their names, each of which has its share of the limit.
 constexpr uint64_t folder_count = 256;
 constexpr size_t hash_digits = 32, folder_digits = 2;
-constexpr std::string_view aside_prefix = ".new-", aside_pattern = ".new-XXXXXX";
-/// What lies aside this long was left by a run that was killed.
-constexpr auto oldest_aside = std::chrono::hours(1);
+constexpr std::string_view aside_prefix = ".new-";
 
 struct Entry {
   fs::path path;
@@ -35,8 +33,6 @@ struct Entry {
 bool is_entry(std::string_view name) {
   return name.size() == hash_digits - folder_digits && name.find_first_not_of("0123456789abcdef") == name.npos;
 }
-
-bool is_aside(std::string_view name) { return name.size() == aside_pattern.size() && name.starts_with(aside_prefix); }
 
 /// What an entry begins with: it is of this key, and has these bytes.
 std::string seal(std::string_view path, std::string_view bytes) {
@@ -54,11 +50,7 @@ void trim(const fs::path& folder, uint64_t limit) {
     Entry entry{at->path(), at->file_size(gone), {}};
     if (!gone) entry.used = at->last_write_time(gone);
     std::string name = entry.path.filename().string();
-    if (gone || (!is_entry(name) && !is_aside(name))) continue;  // and nobody else's files are touched
-    if (is_aside(name)) {
-      if (fs::file_time_type::clock::now() - entry.used >= oldest_aside) fs::remove(entry.path, gone);
-      continue;
-    }
+    if (gone || !is_entry(name)) continue;  // and nobody else's files are touched
     total += entry.bytes;
     entries.push_back(std::move(entry));
   }
@@ -72,14 +64,15 @@ void trim(const fs::path& folder, uint64_t limit) {
   }
 }
 
-/// Writes a file aside and renames it; false where that cannot be.
+/// Writes a file aside and renames it; false where that cannot be. What killed runs left aside is removed.
 bool write_entry(const fs::path& path, std::string_view hash, std::string_view bytes) {
-  std::string aside = (path.parent_path() / aside_pattern).string();
+  remove_orphans(path.parent_path().string(), aside_prefix);
+  std::string aside = (path.parent_path() / aside_prefix).string() + "XXXXXX";
   int fd = ::mkostemp(aside.data(), O_CLOEXEC);
   if (fd < 0) return false;
   RemovedOnExit removed(aside);
-  bool ok = write_all(fd, hash) && write_all(fd, bytes);
-  ok = ::close(fd) == 0 && ok;
+  Lock lock(fd);
+  bool ok = lock.held() && write_all(fd, hash) && write_all(fd, bytes);
   ok = ok && ::rename(aside.c_str(), path.c_str()) == 0;
   if (!ok) ::unlink(aside.c_str());
   return ok;
