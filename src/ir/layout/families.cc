@@ -178,6 +178,30 @@ std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int 
   return blocking.rest();
 }
 
+std::optional<Layout> outer_product(int m, int n, int row_vector, int column_vector, int warps, int row_warps,
+                                    int column_warps) {
+  constexpr int lanes_m = 4, lanes_n = 8;
+  int rows = lanes_m * row_vector, columns = lanes_n * column_vector, best = 0;
+  for (int along_m = 1; along_m <= std::min(warps, row_warps); ++along_m) {
+    int along_n = warps / along_m;
+    bool fits = warps % along_m == 0 && along_n <= column_warps && m % (rows * along_m) == 0 &&
+                n % (columns * along_n) == 0;
+    auto lines = [&](int count) { return m / lanes_m / count + n / lanes_n / (warps / count); };
+    if (fits && (best == 0 || lines(along_m) < lines(best))) best = along_m;
+  }
+  if (best == 0) return std::nullopt;
+  LayoutSpec spec{2, {}, {}};
+  for (int step = 1; step < column_vector; step *= 2) spec.of(InputDim::Register).push_back(basis(0, step));
+  for (int step = 1; step < row_vector; step *= 2) spec.of(InputDim::Register).push_back(basis(step, 0));
+  for (int step = column_vector; step < columns; step *= 2) spec.of(InputDim::Lane).push_back(basis(0, step));
+  for (int step = row_vector; step < rows; step *= 2) spec.of(InputDim::Lane).push_back(basis(step, 0));
+  spec.repeats = {{InputDim::Warp, 1, warps / best},
+                  {InputDim::Warp, 0, best},
+                  {InputDim::Register, 1, n / columns / (warps / best)},
+                  {InputDim::Register, 0, m / rows / best}};
+  return Layout::make(std::move(spec));
+}
+
 std::optional<Layout> wgmma_accumulator(int m, int n, int warps) {
   return wgmma(m, n, warps, 8, {basis(0, 1), basis(8, 0)}, 2);
 }

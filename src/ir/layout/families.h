@@ -19,6 +19,13 @@ namespace tessera::layout {
 std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int lanes, int warps,
                               std::span<const int> order = {}, std::span<const int> warp_order = {});
 
+/// An m x n accumulator of multiply-adds of columns and rows: a thread has `row_vector` neighbouring rows (a power of
+/// two) of `column_vector` neighbouring columns, a warp 4 by 8 such blocks, and warps are dealt out so that each thread
+/// has about as many rows as columns, since that reads least of the operands. At most `row_warps` and `column_warps`
+/// share an axis. No value where the extents do not divide.
+std::optional<Layout> outer_product(int m, int n, int row_vector, int column_vector, int warps, int row_warps,
+                                    int column_warps);
+
 /// The accumulator of wgmma.m64nNk: 64 x 8 atoms, rows 16 * (warp % 4) + g + 8 * r1 and columns
 /// 2 * t + r0, repeated along n in registers. m is a multiple of 16 * warps: further warpgroups
 /// take the next 64 rows, and what is left repeats in registers, outermost.

@@ -190,8 +190,22 @@ class LayoutAssignment {
   Layout mma_layout(int32_t m, int32_t n, Op* mma, int warps) {
     const MmaInstruction* instruction = instruction_of(mma);
     std::optional<Layout> found;
-    if (instruction) found = tile::sum_layout(*instruction, m, n, warps);
+    found = instruction ? tile::sum_layout(*instruction, m, n, warps) : multiply_add_layout(m, n, mma, warps);
     return found ? *found : plain_layout(m, n, warps);
+  }
+
+  /// The layout of sums that no matrix instruction computes. Along an axis that an operand's memory runs along, threads
+  /// have neighbours; what is combined later stays within a warp.
+  std::optional<Layout> multiply_add_layout(int32_t m, int32_t n, Op* mma, int warps) {
+    constexpr int64_t most = 4, vector_bytes = 16;
+    auto vector = [&](Value* operand, size_t axis, int32_t extent) {
+      Type memory = operand->type();
+      if (!memory->strides[axis]->is_constant(1)) return 1;
+      return int(std::gcd(int64_t{extent}, std::min(most, vector_bytes / byte_size(memory->dtype))));
+    };
+    auto warps_along = [&](size_t axis) { return combined_.contains(axes_.of(mma->result(), axis)) ? 1 : warps; };
+    return layout::outer_product(m, n, vector(mma->in(in::Mma::a), 0, m / 4), vector(mma->in(in::Mma::b), 1, n / 8),
+                                 warps, warps_along(0), warps_along(1));
   }
 
   static Layout plain_layout(int32_t m, int32_t n, int warps) {

@@ -241,15 +241,43 @@ void NvLowering::lower_mma_sync(Op* op, const MmaInstruction& instruction) {
 
 namespace {
 
-/// Tile [extent, k] (or [k, extent]) as the threads need it that hold an accumulator of which
-/// `along` is one axis: their elements along that axis for every k, one k after another.
-Layout outer_operand(const Layout& accumulator, int reduced, int k_axis, int32_t k) {
+/// Tile [extent, k] (or [k, extent]) as the threads need it that hold an accumulator without the axis `reduced`: their
+/// elements along the other axis for every k, of `steps` neighbouring k one after another.
+Layout outer_operand(const Layout& accumulator, int reduced, int k_axis, int32_t k, int32_t steps) {
   Layout line = accumulator.slice(reduced, false).layout.insert_axis(k_axis);
   layout::LayoutSpec spec = line.spec();
-  spec.repeats.push_back({InputDim::Register, k_axis, k});
+  std::vector<layout::Point> first;
+  for (int32_t step = 1; step < steps; step *= 2) first.emplace_back()[size_t(k_axis)] = step;
+  std::vector<layout::Point>& registers = spec.of(InputDim::Register);
+  registers.insert(registers.begin(), first.begin(), first.end());
+  spec.repeats.push_back({InputDim::Register, k_axis, k / steps});
   std::optional<Layout> made = Layout::make(std::move(spec));
   TSR_CHECK(made, "no layout for an operand of an MMA");
   return *made;
+}
+
+/// How threads read an operand of multiply-adds from shared memory.
+struct FmaOperand {
+  Layout layout;
+  int count = 0;      ///< elements of a thread for each k
+  int32_t steps = 1;  ///< how many k are read at a time
+  int width = 1;      ///< elements of an access
+};
+
+/// Accesses run along k where memory does, as far as what they read ahead has room in registers.
+FmaOperand fma_operand(const Layout& accumulator, int reduced, int k_axis, int32_t k,
+                       const layout::SharedLayout& shared) {
+  constexpr int32_t most_ahead = 32, most_steps = 4;
+  FmaOperand plain{outer_operand(accumulator, reduced, k_axis, k, 1)};
+  plain.count = plain.layout.registers_per_thread() / k;
+  plain.width = std::gcd(layout::shared_vector_width(plain.layout, shared), plain.count);
+  for (int32_t steps = std::gcd(most_steps, k); steps > plain.width; steps /= 2) {
+    if (steps * plain.count > most_ahead) continue;
+    FmaOperand ahead{outer_operand(accumulator, reduced, k_axis, k, steps), plain.count, steps};
+    ahead.width = std::gcd(layout::shared_vector_width(ahead.layout, shared), steps);
+    if (ahead.width > plain.width) return ahead;
+  }
+  return plain;
 }
 
 }  // namespace
@@ -262,29 +290,33 @@ void NvLowering::lower_fma(Op* op) {
   Value* c = value(op->in(in::Mma::c));
   DType dtype = op->result()->type()->dtype;
   int32_t k = shared_layout_of(a.type).extents()[1];
-  Layout columns = outer_operand(accumulator, 1, 1, k), rows = outer_operand(accumulator, 0, 0, k);
   std::vector<int64_t> from_column =
       register_map(accumulator.slice(1, true).layout, accumulator, {0, -1});
   std::vector<int64_t> from_row = register_map(accumulator.slice(0, true).layout, accumulator, {-1, 1});
-  auto load_line = [&](Memory memory, const std::vector<Value*>& addresses, int width, int count, int32_t at) {
+  FmaOperand columns = fma_operand(accumulator, 1, 1, k, shared_layout_of(a.type));
+  FmaOperand rows = fma_operand(accumulator, 0, 0, k, shared_layout_of(b.type));
+  std::vector<Value*> column_addresses = shared_addresses(a, columns.layout, columns.width);
+  std::vector<Value*> row_addresses = shared_addresses(b, rows.layout, rows.width);
+  auto load_lines = [&](Memory memory, const FmaOperand& from, const std::vector<Value*>& addresses, int32_t at) {
     std::vector<Value*> parts;
-    for (int r = 0; r < count; r += width) {
-      Type part = b_.context().reg(memory.type->dtype, width);
-      Op* load = b_.load(addresses[size_t((at * count + r) / width)], part)->def();
-      load->set(target::attr::Load::align, width * byte_size(part->dtype));
+    Type part = b_.context().reg(memory.type->dtype, from.width);
+    for (int r = 0; r < from.count * from.steps; r += from.width) {
+      Op* load = b_.load(addresses[size_t((at * from.count + r) / from.width)], part)->def();
+      load->set(target::attr::Load::align, from.width * byte_size(part->dtype));
       parts.push_back(load->result());
     }
     return b_.cast(concat(parts), dtype);
   };
-  int a_count = columns.registers_per_thread() / k, b_count = rows.registers_per_thread() / k;
-  int a_width = std::gcd(layout::shared_vector_width(columns, shared_layout_of(a.type)), a_count);
-  int b_width = std::gcd(layout::shared_vector_width(rows, shared_layout_of(b.type)), b_count);
-  std::vector<Value*> a_addresses = shared_addresses(a, columns, a_width);
-  std::vector<Value*> b_addresses = shared_addresses(b, rows, b_width);
+  auto line = [&](Value* lines, const FmaOperand& from, const std::vector<int64_t>& map, int32_t at) {
+    std::vector<int64_t> lanes;
+    for (int64_t element : map) lanes.push_back(element * from.steps + at % from.steps);
+    return pick(lines, lanes);
+  };
+  Value *column = nullptr, *row = nullptr;
   for (int32_t at = 0; at < k; ++at) {
-    Value* column = load_line(a, a_addresses, a_width, a_count, at);
-    Value* row = load_line(b, b_addresses, b_width, b_count, at);
-    Value *left = pick(column, from_column), *right = pick(row, from_row);
+    if (at % columns.steps == 0) column = load_lines(a, columns, column_addresses, at);
+    if (at % rows.steps == 0) row = load_lines(b, rows, row_addresses, at);
+    Value *left = line(column, columns, from_column, at), *right = line(row, rows, from_row, at);
     c = is_float(dtype) ? b_.fma(left, right, c) : b_.add(b_.mul(left, right), c);
   }
   define(op->result(), c);
