@@ -134,7 +134,10 @@ Status GraphLowering::lower_generated(const FusionGroup& whole) {
     if (is_empty(table_, output)) host_.define_empty(output);
   }
   FusionGroup group = with_elements(whole);
-  if (group.outputs.empty()) return success;
+  return group.outputs.empty() ? success : lower_rows(group);
+}
+
+Status GraphLowering::lower_as_kernel(const FusionGroup& group) {
   GeneratedKernel general = *make_generated(group, std::nullopt);
   std::vector<Op*> variants = short_row_kernels(group, general);
   Op* kernel = keep_kernel(general.kernel);
@@ -184,7 +187,8 @@ std::optional<GeneratedKernel> GraphLowering::make_generated(const FusionGroup& 
 /// Kernels for short rows, the shortest first, beside the one for all.
 std::vector<Op*> GraphLowering::short_row_kernels(const FusionGroup& group, const GeneratedKernel& general) {
   std::vector<Op*> kernels;
-  if (!context_.machine || !context_.machine->is_gpu()) return kernels;
+  // Where rows are cut there are few, so that a program for several of them leaves the others idle.
+  if (in_parts_ || !context_.machine || !context_.machine->is_gpu()) return kernels;
   auto extents = group.reduced.empty() ? short_lines() : general.across ? short_columns() : short_rows();
   for (int64_t most : extents) {
     std::optional<GeneratedKernel> made = make_generated(group, most);

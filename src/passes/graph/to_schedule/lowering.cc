@@ -57,7 +57,7 @@ Result<std::vector<Value*>> GraphLowering::run() {
                      : group.anchor ? lower_anchor(group)
                                     : lower_generated(group);
     if (!lowered) return failure;
-    if (context_.launched) context_.launched(ops_of(group), std::span(host_.launches()).subspan(launched));
+    if (context_.launched && !in_parts_) context_.launched(ops_of(group), std::span(host_.launches()).subspan(launched));
   }
   std::vector<Value*> results;
   Op* end = reads_.terminator();
@@ -176,7 +176,7 @@ bool GraphLowering::mentions_dims(const FusionGroup& group) const {
 
 Status GraphLowering::lower_either(const FusionGroup& group, const std::vector<DimFact>& when,
                                    const std::function<Status()>& taken, const std::function<Status()>& otherwise) {
-  std::vector<DimFact> known = graph::facts_around(group.anchor);
+  std::vector<DimFact> known = graph::facts_around(ops_of(group).back());
   bool always = true;
   for (const DimFact& fact : when) {
     std::optional<bool> holds = decide(table_, fact, known);

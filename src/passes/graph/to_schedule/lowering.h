@@ -51,13 +51,15 @@ struct LoweredFunction {
 
 class GraphLowering {
  public:
-  GraphLowering(Module& module, PassContext& context, LoweredFunction& function, Block* block)
+  /// `in_parts`: rows of the block are parts of rows, or what these come to.
+  GraphLowering(Module& module, PassContext& context, LoweredFunction& function, Block* block, bool in_parts = false)
       : module_(module),
         context_(context),
         table_(module.context().dims()),
         function_(function),
         host_(function.host),
-        reads_(block, context.machine) {}
+        reads_(block, context.machine),
+        in_parts_(in_parts) {}
 
   /// Lowers the block and gives the buffers that its terminator names.
   Result<std::vector<Value*>> run();
@@ -78,12 +80,19 @@ class GraphLowering {
   /// The group without outputs that have no elements: none is stored to.
   FusionGroup with_elements(const FusionGroup& group) const;
   Status lower_generated(const FusionGroup& group);
+  Status lower_as_kernel(const FusionGroup& group);
   /// The kernel of a group; for rows of at most `most` elements, if that is given, and none where it takes no several.
   std::optional<GeneratedKernel> make_generated(const FusionGroup& group, std::optional<int64_t> most);
   std::vector<Op*> short_row_kernels(const FusionGroup& group, const GeneratedKernel& general);
   Op* build_generated(const FusionGroup& group, const KernelSpace& space, const MemoryPlan& inputs,
                       const MemoryPlan& outputs, const std::vector<Dim>& extents);
   Value* updated_buffer(const FusionGroup& group);
+
+  // row_parts.cc
+  Status lower_rows(const FusionGroup& group);
+  std::optional<std::vector<DimFact>> few_long_rows(const FusionGroup& group);
+  std::vector<Op*> ops_with_views(const FusionGroup& group) const;
+  Status lower_row_parts(const FusionGroup& group, const std::vector<DimFact>& when);
 
   // anchor_kernel.cc
   /// Where an operand of an anchor lies that is not read where the graph has it, and what is read there.
@@ -151,6 +160,7 @@ class GraphLowering {
   LoweredFunction& function_;
   HostProgram& host_;
   GraphReads reads_;
+  bool in_parts_;
 };
 
 }  // namespace tessera
