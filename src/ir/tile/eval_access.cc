@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/layout/text.h"
+#include "ir/numbers/mma.h"
 #include "ir/tile/eval_run.h"
 #include "support/check.h"
 
@@ -38,10 +39,21 @@ uint8_t warp_of(const layout::Layout& layout, const layout::Point& point, bool s
 
 }  // namespace
 
+namespace {
+
+/// Whether threads read the operands of the tile.mma themselves.
+bool is_by_threads(Op* mma) {
+  std::optional<std::string_view> name = mma->attr(attr::Mma::instruction);
+  const MmaInstruction* instruction = name ? find_mma(*name) : nullptr;
+  return !instruction || instruction->unit != MmaUnit::Wgmma;
+}
+
+}  // namespace
+
 AccessMade KernelRun::make_access(Stream stream, uint32_t number, bool write) {
-  accesses_.push_back({op_, stream, write, role_->order.role, number});
-  bool engine = stream == Stream::Store || stream == Stream::Mma || stream == Stream::Copy;
-  return {uint32_t(accesses_.size() - 1), write, engine && options_.async_proxy};
+  bool by_engine = stream == Stream::Store || stream == Stream::Copy || (stream == Stream::Mma && !is_by_threads(op_));
+  accesses_.push_back({op_, stream, write, by_engine, role_->order.role, number});
+  return {uint32_t(accesses_.size() - 1), write, by_engine && options_.async_proxy};
 }
 
 AccessMade KernelRun::plain_access(const EvalValue& window, bool write) {
@@ -71,8 +83,12 @@ void KernelRun::report_conflict(const Conflict& conflict, const AccessMade& made
   std::vector<DiagnosticNote> notes{
       {other.op->loc(), fmt::format("the {} that {} it", name, other.write ? "writes" : "reads")}};
   if (conflict.kind == Conflict::Unfenced) {
-    return fail(fmt::format("it does not see shared memory that {} wrote", name), notes,
-                "put a tile.fence_async between, in the role that writes");
+    if (other.write) {
+      return fail(fmt::format("it does not see shared memory that {} wrote", name), notes,
+                  "put a tile.fence_async between, in the role that writes");
+    }
+    return fail(fmt::format("it may write shared memory before {} has read it", name), notes,
+                "put a tile.fence_async between, in the role that reads");
   }
   fail(fmt::format("it {} shared memory that {} may still {}", made.write ? "writes" : "reads",
                    name, other.write ? "write" : "read"),

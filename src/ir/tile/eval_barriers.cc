@@ -140,6 +140,7 @@ void KernelRun::run_release(Op* op) {
   if (empty.phase != iteration->round || !released.insert(role_->order.role).second) {
     return fail(fmt::format("iteration {} is given back out of order", iteration->number));
   }
+  role_->order.own.fence();
   arrive(empty, role_->order.warps, role_->order.known_by_all(), 0);
   if (empty.phase != iteration->round) released.clear();
 }

@@ -10,10 +10,8 @@ bool reaches(const Progress& progress, const MemoryAccess& access) {
   return access.number <= progress[access.stream];
 }
 
-/// The copy engine's own writes need no fence.
-bool needs_fence(const MemoryAccess& access) {
-  return access.write && (access.stream == Stream::Plain || access.stream == Stream::Group);
-}
+/// What the engines do themselves needs no fence.
+bool needs_fence(const MemoryAccess& access) { return !access.by_engine; }
 
 bool fence_reaches(const Progress& progress, const MemoryAccess& access) {
   return access.number <= progress.fenced[size_t(access.stream)];
@@ -93,6 +91,7 @@ std::optional<Conflict> AccessHistory::touch(size_t byte, const AccessMade& made
   for (uint32_t r = place.reads; r != none; r = reads_[r].next) {
     const MemoryAccess& before = all[reads_[r].access];
     if (!role.is_over(before, reads_[r].warp, warp)) return Conflict{Conflict::Unordered, &before};
+    if (made.fenced && !role.is_fenced(before)) return Conflict{Conflict::Unfenced, &before};
   }
   drop_reads(place);
   place.write = made.id;

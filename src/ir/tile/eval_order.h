@@ -12,8 +12,9 @@
 // tile.barrier makes that known to all of them (`known`). An access records its warp where layouts
 // decide it.
 //
-// The copy engine and the matrix units see plain writes, and copies in groups, after a fence: such
-// writes have a second number, up to which they are fenced.
+// The copy engine and the asynchronous matrix units see plain writes, and copies in groups, after a
+// fence, and the copy engine may write before what threads read there is over unless a fence follows
+// the reads: streams have a second number, up to which they are fenced.
 
 #include <array>
 #include <cstddef>
@@ -33,18 +34,19 @@ struct MemoryAccess {
   Op* op;
   Stream stream;
   bool write;
+  bool by_engine;  ///< by the copy engine or an asynchronous matrix unit, not by threads
   uint16_t role;
   uint32_t number;  ///< in its stream, from 1; of a Copy: among all copies, from 0
 };
 
-/// How far the streams of a role are over, and its plain writes and groups fenced.
+/// How far the streams of a role are over, and fenced.
 struct Progress {
   std::array<uint32_t, 4> over{};
-  std::array<uint32_t, 2> fenced{};
+  std::array<uint32_t, 4> fenced{};
 
   uint32_t& operator[](Stream stream) { return over[size_t(stream)]; }
   uint32_t operator[](Stream stream) const { return over[size_t(stream)]; }
-  void fence() { fenced = {over[0], over[1]}; }
+  void fence() { fenced = over; }
 };
 
 /// The set of accesses known to be complete.
@@ -87,7 +89,7 @@ struct RoleOrder {
 struct AccessMade {
   uint32_t id;  ///< among all accesses
   bool write;
-  bool fenced;  ///< sees only fenced writes
+  bool fenced;  ///< is ordered only behind what is fenced
 };
 
 /// Why an access may not be made now.

@@ -65,6 +65,8 @@ std::vector<GpuCase> matmuls() {
        fused_multiply, matmul_sizes, 1e-5},
       {"matmul f32, N x K, even rows", "%a: tensor<40 x 24, f32>, %b: tensor<36 x 24, f32>",
        matmul(nk, "f32", "40 x 36", "f32"), 1, fused_multiply, {{}}, 1e-5},
+      {"matmul f32, b N x K, by tensor maps", "%a: tensor<72 x 40, f32>, %b: tensor<48 x 40, f32>",
+       matmul(nk, "f32", "72 x 48", "f32"), 1, roles, {{}}, 1e-5},
       {"matmul tf32, b N x K, by tensor maps", "%a: tensor<72 x 40, tf32>, %b: tensor<48 x 40, tf32>",
        matmul(nk, "f32", "72 x 48", "f32"), 1, roles, {{}}, 1e-5},
       {"matmul tf32, b K x N, any size", "%a: tensor<M x K, tf32>, %b: tensor<K x N, tf32>",

@@ -71,7 +71,8 @@ void check_case(const GpuCase& each, std::string_view machine, bool (*counts)(Op
 }  // namespace
 
 TEST_CASE("every wait, barrier, fence and signal of a matmul is needed, and its loss is found") {
-  for (const GpuCase* each : cases_named({"matmul of wide", "matmul bf16, one", "matmul bf16, b K x N, any"})) {
+  for (const GpuCase* each :
+       cases_named({"matmul of wide", "matmul bf16, one", "matmul bf16, b K x N, any", "matmul f32, b N x K, by"})) {
     for (std::string_view machine : gpu_machines) check_case(*each, machine);
   }
 }

@@ -135,9 +135,9 @@ TEST_CASE("tiles of two products meet in one layout") {
     tile.barrier
     %c1: tile<64 x 64, f32> = tile.full {value = 0.0}
     %c2: tile<64 x 8, f32> = tile.full {value = 0.0}
-    %p: tile<64 x 64, f32> = tile.mma %as, %bs, %c1, []
+    %p: tile<64 x 64, f32> = tile.mma %as, %bs, %c1, [] {instruction = "mma.bf16"}
     %pw: tile<64 x 64, f32> = tile.mma_wait [%p] {pending = 0}
-    %q: tile<64 x 8, f32> = tile.mma %as, %ds, %c2, []
+    %q: tile<64 x 8, f32> = tile.mma %as, %ds, %c2, [] {instruction = "mma.bf16"}
     %qw: tile<64 x 8, f32> = tile.mma_wait [%q] {pending = 0}
     %top: tile<64 x 1, f32> = tile.reduce %pw, [] {axis = 1, keep = true, kind = "max"}
     %tops: tile<64 x 8, f32> = tile.broadcast %top

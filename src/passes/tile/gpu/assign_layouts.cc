@@ -21,6 +21,7 @@
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
 #include "ir/tile/build.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
@@ -199,9 +200,9 @@ class LayoutAssignment {
   std::optional<Layout> multiply_add_layout(int32_t m, int32_t n, Op* mma, int warps) {
     constexpr int64_t most = 4, vector_bytes = 16;
     auto vector = [&](Value* operand, size_t axis, int32_t extent) {
-      Type memory = operand->type();
-      if (!memory->strides[axis]->is_constant(1)) return 1;
-      return int(std::gcd(int64_t{extent}, std::min(most, vector_bytes / byte_size(memory->dtype))));
+      std::optional<layout::SharedLayout> memory = tile::shared_layout_of(operand->type());
+      if (!memory || memory->contiguous_axis() != int(axis)) return 1;
+      return int(std::gcd(int64_t{extent}, std::min(most, vector_bytes / byte_size(operand->type()->dtype))));
     };
     auto warps_along = [&](size_t axis) { return combined_.contains(axes_.of(mma->result(), axis)) ? 1 : warps; };
     return layout::outer_product(m, n, vector(mma->in(in::Mma::a), 0, m / 4), vector(mma->in(in::Mma::b), 1, n / 8),

@@ -7,15 +7,20 @@
 //   acquire t   wait empty[t] for the phase before, expect full[t] bytes     (phase -1 counts as complete)
 //   copy        counts its bytes at full[t]
 //   wait t      wait full[t]
-//   release t   arrive empty[t]
+//   release t   arrive empty[t]     after a fence, where threads read the slot themselves
+//
+// The copy engine does not wait for what threads have begun to read: the fence does. Asynchronous matrix units are over
+// when they are waited for.
 //
 // This pass counts how many arrivals complete a phase: for `full` one announcement, for `empty` one
 // arrival of each warp that releases.
 
+#include <algorithm>
 #include <map>
 
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
+#include "passes/tile/gpu/mma_unit.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -49,6 +54,7 @@ class ChannelExpansion {
     builder_.set_loc(channel_->loc());
     full_ = barriers(1);
     empty_ = barriers(arrivals(users));
+    for (Value* ring : channel_->ins(in::Channel::rings)) is_read_by_threads_ |= is_read_by_threads(ring);
     for (Op* user : users) {
       builder_.set_before(user);
       builder_.set_loc(user->loc());
@@ -81,6 +87,24 @@ class ChannelExpansion {
     return sum;
   }
 
+  /// Whether anything but asynchronous matrix units and the copy engine uses slots of the ring.
+  static bool is_read_by_threads(Value* ring) {
+    for (Use* use = ring->first_use(); use; use = use->next()) {
+      if (use->owner()->is(tile::info(OpKind::Channel))) continue;
+      TSR_CHECK(use->owner()->is(tile::info(OpKind::Slot)), "the ring of a channel is used as slots");
+      for (Use* of_slot = use->owner()->result()->first_use(); of_slot; of_slot = of_slot->next()) {
+        if (is_by_threads(of_slot->owner())) return true;
+      }
+    }
+    return false;
+  }
+
+  static bool is_by_threads(Op* user) {
+    if (user->is(tile::info(OpKind::CopyAsync))) return false;
+    const MmaInstruction* instruction = user->is(tile::info(OpKind::Mma)) ? instruction_of(user) : nullptr;
+    return !instruction || instruction->unit != MmaUnit::Wgmma;
+  }
+
   /// The parity of the phase that the iteration completes; with `before`, of the phase before.
   Value* parity(Value* iteration, bool before) {
     Value* round = iteration;
@@ -110,6 +134,7 @@ class ChannelExpansion {
     } else if (user->is(tile::info(OpKind::ChannelWait))) {
       wait(tile::slot(builder_, full_, iteration), parity(iteration, false));
     } else {
+      if (is_read_by_threads_) tile::fence_async(builder_);
       builder_.op(tile::info(OpKind::BarrierArrive), {{tile::slot(builder_, empty_, iteration)}}, {});
     }
     user->erase();
@@ -121,6 +146,7 @@ class ChannelExpansion {
   Builder builder_;
   Value* full_ = nullptr;
   Value* empty_ = nullptr;
+  bool is_read_by_threads_ = false;
 };
 
 }  // namespace
