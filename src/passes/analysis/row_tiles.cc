@@ -12,8 +12,8 @@ namespace tessera {
 namespace {
 
 constexpr int64_t shorter[] = {16, 64, 128, 256, 512, 1024};
-constexpr int64_t any[] = {16, 128, 256, 1024, 4096, 16384};
-constexpr int64_t columns[] = {16, 256};
+constexpr int64_t any[] = {16, 128, 512, 1024, 2048, 8192};
+constexpr int64_t columns[] = {4, 32, 256};
 constexpr int64_t lines[] = {32, 128, 512};
 constexpr int64_t longer[] = {1024, 2048, 4096, 8192, 16384, 32768};
 

@@ -1,6 +1,11 @@
 #include "passes/graph/to_schedule/split_reductions.h"
 
+#include <map>
+#include <set>
+
 #include "ir/graph/build.h"
+#include "ir/graph/ops.h"
+#include "ir/text/dim_conditions.h"
 #include "passes/analysis/access.h"
 #include "passes/graph/to_schedule/reduction_parts.h"
 #include "passes/graph/to_schedule/split_places.h"
@@ -26,18 +31,92 @@ Op* split(ReductionParts& parts, Builder& builder, int64_t length) {
   return of_parts;
 }
 
+/// Arithmetic on single elements and views that the reduction reads through, in order; what they read may be memory.
+std::vector<Op*> read_through(Op* reduce) {
+  constexpr size_t most = 64;
+  std::vector<Op*> found;
+  std::set<Op*> seen;
+  auto visit = [&](auto& self, Value* value) -> void {
+    Op* op = value->def();
+    if (!op || op->block() != reduce->block() || seen.size() >= most) return;
+    bool is_made_again = op->info().elementwise != ElementwiseKind::None || graph_role(op) == GraphRole::View ||
+                         graph_role(op) == GraphRole::Source;
+    if (!is_made_again || !seen.insert(op).second) return;
+    for (unsigned i = 0; i < op->operand_count(); ++i) self(self, op->operand(i));
+    found.push_back(op);
+  };
+  visit(visit, reduce->operand(0));
+  return found;
+}
+
+/// What the reduction is the only operand of, where that is a cast.
+Op* cast_of(Op* reduce) {
+  Use* use = reduce->result()->first_use();
+  bool is_only = use && !use->next() && use->owner()->block() == reduce->block();
+  return is_only && graph::kind_of(use->owner()) == OpKind::Cast ? use->owner() : nullptr;
+}
+
+/// Puts a choice by sizes in place of a reduction; gives the reduction that is done where the facts hold.
+Op* chosen_where(Op* reduce, const std::vector<DimFact>& when) {
+  Module& module = *reduce->module();
+  Op* cast = cast_of(reduce);
+  Op* last = cast ? cast : reduce;
+  OpState state;
+  state.info = graph::info(OpKind::Cond);
+  state.loc = reduce->loc();
+  state.operands.resize(1);
+  state.results = {last->result()->type()};
+  state.attributes = {graph::attr::Cond::when(module.context(), fact_attrs(module.context(), when))};
+  Op* choice = module.create(state);
+  choice->move_before(last);
+  std::vector<Op*> ops = read_through(reduce);
+  ops.push_back(reduce);
+  if (cast) ops.push_back(cast);
+  Op* chosen = nullptr;
+  for (unsigned r : {graph::at::Cond::otherwise, graph::at::Cond::then}) {
+    Block* block = choice->region(r)->add_block();
+    std::map<Value*, Value*> copies;
+    for (Op* op : ops) {
+      Op* made = module.clone(op, copies);
+      made->move_to_end(block);
+      if (op == reduce) chosen = made;
+    }
+    Builder builder(module, block);
+    builder.set_loc(reduce->loc());
+    builder.op(graph::info(OpKind::Yield), {{copies.at(last->result())}}, {});
+  }
+  last->result()->replace_all_uses(choice->result());
+  last->erase();
+  if (cast) reduce->erase();
+  return chosen;
+}
+
+/// The sizes for which columns are cut into parts, of what is not known: they are long, and too few for a GPU's programs.
+std::optional<std::vector<DimFact>> when_cut(Op* reduce, const ReductionParts& parts, Dim columns, int64_t length) {
+  DimTable& table = reduce->module()->context().dims();
+  std::vector<DimFact> known = graph::facts_around(reduce), open;
+  for (const DimFact& fact : {DimFact{Relation::GreaterEqual, parts.length(), table.constant(2 * length)},
+                              DimFact{Relation::Less, columns, table.constant(enough_columns)}}) {
+    std::optional<bool> holds = decide(table, fact, known);
+    if (holds == false) return std::nullopt;
+    if (!holds) open.push_back(fact);
+  }
+  return open;
+}
+
 /// `levels`: how often parts are themselves made parts of.
 void split_columns(Op* reduce, int levels) {
   Builder builder(*reduce->module());
+  ReductionParts whole(builder, reduce);
+  if (!whole.is_one_axis() || whole.axis() != 0) return;
+  Dim columns = count_elements(builder.context().dims(), whole.columns());
+  int64_t length = columns->is_constant(1) ? elements_of_part : rows_of_part;
+  std::optional<std::vector<DimFact>> when = when_cut(reduce, whole, columns, length);
+  if (!when) return;
+  if (!when->empty()) reduce = chosen_where(reduce, *when);
   builder.set_before(reduce);
   builder.set_loc(reduce->loc());
   ReductionParts parts(builder, reduce);
-  if (!parts.is_one_axis() || parts.axis() != 0) return;
-  Dim columns = count_elements(builder.context().dims(), parts.columns());
-  int64_t length = columns->is_constant(1) ? elements_of_part : rows_of_part;
-  bool is_short = parts.length()->constant() && *parts.length()->constant() < 2 * length;
-  bool is_wide = columns->constant() && *columns->constant() >= enough_columns;
-  if (is_short || is_wide) return;
   Op* of_parts = split(parts, builder, length);
   if (levels > 1 && !parts.columns().empty()) split_columns(of_parts, levels - 1);
 }

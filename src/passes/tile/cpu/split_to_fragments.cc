@@ -230,13 +230,28 @@ class KernelSplit {
     if (!column_outside_) column_ = -1;
   }
 
+  /// How many operands each program reads rows of its own of.
+  size_t rows_read() const {
+    std::set<Value*> memories;
+    for (Op* op : accesses_) {
+      if (!op->is(tile::info(OpKind::Load))) continue;
+      const auto& offsets = op->ins(in::Load::offsets);
+      if (std::ranges::any_of(offsets, [](Value* offset) { return !tile::known_index(offset); })) {
+        memories.insert(op->in(in::Load::memory));
+      }
+    }
+    return memories.size();
+  }
+
   void choose_shape() {
     const Machine& machine = *context_.machine;
     if (machine.is_gpu()) {
       ElementRegisters registers;
       walk(kernel_, [&](Op* op) { registers.add(op); });
       shape_.lanes = 32 * gpu_schedule(kernel_, machine).compute_warps;
-      shape_.width = shape_.lanes * std::max<int64_t>(1, row_registers(machine) / registers.count());
+      // What later loops read again stays in the cache of two programs side by side, or of one.
+      int64_t together = rows_read() > 1 ? 1 : 2;
+      shape_.width = shape_.lanes * std::max<int64_t>(1, row_registers(machine) / together / registers.count());
       shape_.keeps = false;
       if (column_outside_ && combines_rows()) choose_gpu_columns();
       return;
