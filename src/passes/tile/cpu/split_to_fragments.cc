@@ -230,11 +230,14 @@ class KernelSplit {
     if (!column_outside_) column_ = -1;
   }
 
-  /// How many operands each program reads rows of its own of.
+  /// How many operands each program reads long rows of its own of.
   size_t rows_read() const {
     std::set<Value*> memories;
     for (Op* op : accesses_) {
-      if (!op->is(tile::info(OpKind::Load))) continue;
+      bool is_long = op->is(tile::info(OpKind::Load)) && std::ranges::any_of(op->result()->type()->dims, [](Dim extent) {
+        return !extent->is_constant(1);
+      });
+      if (!is_long) continue;
       const auto& offsets = op->ins(in::Load::offsets);
       if (std::ranges::any_of(offsets, [](Value* offset) { return !tile::known_index(offset); })) {
         memories.insert(op->in(in::Load::memory));
