@@ -84,7 +84,8 @@ TEST_CASE("the first of equal extremes of a long row is found in parts, and NaN 
   check([&](TensorValue& x) { put(x, 0, {{8192, 9.0}, {16385, 9.0}, {last, 9.0}, {8191, -9.0}, {0, -8.0}}); }, 8192,
         8191);
   check([&](TensorValue& x) { put(x, 0, {{last, inf}, {81920, -inf}, {81921, -inf}}); }, last, 81920);
-  check([&](TensorValue& x) { put(x, 0, {{5, inf}, {40000, not_a_number}, {81930, not_a_number}, {7, -inf}}); }, 40000, 40000);
+  check([&](TensorValue& x) { put(x, 0, {{5, inf}, {40000, not_a_number}, {81930, not_a_number}, {7, -inf}}); }, 40000,
+        40000);
   check([&](TensorValue& x) { put(x, 0, {{81930, not_a_number}, {0, inf}}); }, 81930, 81930);
   check([&](TensorValue& x) { fill(x, -inf); }, 0, 0);
   check([&](TensorValue& x) { fill(x, inf); }, 0, 0);
@@ -94,7 +95,8 @@ TEST_CASE("the first of equal extremes of a long row is found in parts, and NaN 
 
 TEST_CASE("rows that are many or short are reduced as they were") {
   GpuCase of = rows_case("sum", "x: Tensor[M, N, f32]", "    return sum(x, axis=1), nn.argmax(x)\n", 2,
-                         {{{"M", 70}, {"N", 1500}}, {{"M", 3}, {"N", 0}}, {{"M", 0}, {"N", 90000}}, {{"M", 1}, {"N", 1}}},
+                         {{{"M", 70}, {"N", 1500}}, {{"M", 3}, {"N", 0}}, {{"M", 0}, {"N", 90000}},
+                          {{"M", 1}, {"N", 1}}},
                          1e-5);
   check_values(of);
   auto launches = [](const std::string& arguments) {

@@ -98,7 +98,8 @@ inline std::string ring_gemm_consumer(RingKind kind, const std::string& name, in
               : "        tile.barrier_wait %f, %parity\n") +
          R"(        %p: tile<16 x 8, f32> = tile.mma %sh, %sb, %acc, []
         %q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}
-)" + (channel ? "        tile.channel_release %ring, %iteration\n" : "        tile.fence_async\n        tile.barrier_arrive %e\n") +
+)" + (channel ? "        tile.channel_release %ring, %iteration\n"
+              : "        tile.fence_async\n        tile.barrier_arrive %e\n") +
          R"(        tile.yield [%q]
        }
        %column: i64 = tile.mul %n, %c8

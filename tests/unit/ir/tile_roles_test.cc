@@ -86,7 +86,8 @@ std::vector<Mutation> mutations() {
        "tile.channel_release %ring, %iteration\n%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}", 1,
        "iteration 0 is given back out of order", "        tile.channel_release"},
       {"released before the MMA is done", barriers,
-       "%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}\n        tile.fence_async\n        tile.barrier_arrive %e",
+       "%q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}\n        tile.fence_async\n        "
+       "tile.barrier_arrive %e",
        "tile.barrier_arrive %e\n        %q: tile<16 x 8, f32> = tile.mma_wait [%p] {pending = 0}", 1,
        "it writes shared memory that tile.mma may still read", "tile.copy_async %a"},
       {"missing fence before the slot is given back", barriers, "tile.fence_async\n        tile.barrier_arrive %e",

@@ -57,7 +57,8 @@ Result<std::vector<Value*>> GraphLowering::run() {
                      : group.anchor ? lower_anchor(group)
                                     : lower_generated(group);
     if (!lowered) return failure;
-    if (context_.launched && !in_parts_) context_.launched(ops_of(group), std::span(host_.launches()).subspan(launched));
+    if (!context_.launched || in_parts_) continue;
+    context_.launched(ops_of(group), std::span(host_.launches()).subspan(launched));
   }
   std::vector<Value*> results;
   Op* end = reads_.terminator();

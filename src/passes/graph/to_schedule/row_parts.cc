@@ -83,7 +83,8 @@ std::vector<Op*> GraphLowering::ops_with_views(const FusionGroup& group) const {
     for (unsigned i = 0; i < ops[next]->operand_count(); ++i) {
       Op* def = ops[next]->operand(i)->def();
       if (!def || def->block() != block) continue;
-      bool is_made = graph_role(def) == GraphRole::View || graph_role(def) == GraphRole::Source || is_widening_cast(def);
+      GraphRole role = graph_role(def);
+      bool is_made = role == GraphRole::View || role == GraphRole::Source || is_widening_cast(def);
       if (is_made && !reads_.forced(def->result()) && found.insert(def).second) ops.push_back(def);
     }
   }

@@ -234,10 +234,9 @@ class KernelSplit {
   size_t rows_read() const {
     std::set<Value*> memories;
     for (Op* op : accesses_) {
-      bool is_long = op->is(tile::info(OpKind::Load)) && std::ranges::any_of(op->result()->type()->dims, [](Dim extent) {
-        return !extent->is_constant(1);
-      });
-      if (!is_long) continue;
+      if (!op->is(tile::info(OpKind::Load))) continue;
+      const std::vector<Dim>& extents = op->result()->type()->dims;
+      if (std::ranges::all_of(extents, [](Dim extent) { return extent->is_constant(1); })) continue;
       const auto& offsets = op->ins(in::Load::offsets);
       if (std::ranges::any_of(offsets, [](Value* offset) { return !tile::known_index(offset); })) {
         memories.insert(op->in(in::Load::memory));
