@@ -91,8 +91,8 @@ Op* chosen_where(Op* reduce, const std::vector<DimFact>& when) {
   return chosen;
 }
 
-/// What sizes have to be, beyond what is known of them, for columns to be cut into parts: they are long, and too few for
-/// the programs of a GPU. Nothing where they are not.
+/// What sizes have to be, beyond what is known of them, for columns to be cut into parts: they are long, and too few
+/// for the programs of a GPU. Nothing where they are not.
 std::optional<std::vector<DimFact>> when_cut(Op* reduce, const ReductionParts& parts, Dim columns, int64_t length) {
   DimTable& table = reduce->module()->context().dims();
   std::vector<DimFact> known = graph::facts_around(reduce), open;
