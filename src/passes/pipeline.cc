@@ -102,6 +102,8 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::simplify_tiles,
     PassId::propagate_masks,
     PassId::simplify_tiles,
+    // Places of extremes are numbers of 32 bits where rows are short enough.
+    PassId::narrow_integers,
     // Whole rows of a length that threads do not divide are padded in registers.
     PassId::pad_tiles,
     // Elements of sorts change places in shared memory.

@@ -30,7 +30,8 @@ SECONDS = 10
 ADDRESS_SPACE = 8 << 30  # far more than a case may take; it keeps one that breaks the rule from taking all
 CPU_TILE = ("measure_work,use_scratch,merge_loops,simplify_tiles,propagate_masks,decompose_sorts,split_to_fragments,"
             "allocate_scratch")
-GPU_TILE = ("measure_work,simplify_tiles,propagate_masks,pad_tiles,decompose_sorts,split_large_tiles,plan_pipeline,"
+GPU_TILE = ("measure_work,simplify_tiles,propagate_masks,narrow_integers,pad_tiles,decompose_sorts,split_large_tiles,"
+            "plan_pipeline,"
             "make_persistent,specialise_roles,multi_buffer,overlap_iterations,skip_masks,assign_layouts,"
             "stage_stores,insert_barriers,allocate_shared")
 CPU_LOWER = "tile_to_x86,expand_math,legalize_casts,sink_to_uses"

@@ -1,4 +1,5 @@
-// Few long rows: their parts, run by the interpreter at sizes at which launches choose them, give what the graph gives.
+// Few long rows, and columns that are long or few: their parts, run by the interpreter at sizes at which launches choose
+// them, give what the graph gives.
 
 #include <catch2/catch.hpp>
 #include <functional>
@@ -114,4 +115,19 @@ TEST_CASE("rows that are many or short are reduced as they were") {
   CHECK(launches("x: Tensor[67, 500000, f32]") == 1);
   CHECK(launches("x: Tensor[3, 20000, f32]") == 1);
   CHECK(launches("x: Tensor[64, 100000, f32]") == 1);
+}
+
+TEST_CASE("columns are cut where they are long and few, and whole elsewhere") {
+  const std::vector<DimValues> sizes = {{{"M", 1}, {"N", 50}},   {{"M", 511}, {"N", 7}},   {{"M", 512}, {"N", 9}},
+                                        {{"M", 1000}, {"N", 33}}, {{"M", 3}, {"N", 16384}}, {{"M", 0}, {"N", 5}},
+                                        {{"M", 5}, {"N", 0}}};
+  std::vector<GpuCase> cases = {
+      rows_case("columns", "x: Tensor[M, N, f32], y: Tensor[N, f32]",
+                "    return sum(x * y, axis=0), max(x + y[None, :], axis=0)\n", 2, sizes, 1e-3),
+      rows_case("narrow columns", "x: Tensor[M, N, bf16]", "    return sum(x, axis=0)\n", 1, sizes, 0.2),
+      rows_case("of columns of columns", "x: Tensor[M, N, f32]", "    return sum(x, axis=0)\n", 1,
+                {{{"M", 131073}, {"N", 1}}, {{"M", 140000}, {"N", 2}}}, 1e-2),
+      rows_case("a sum of everything", "x: Tensor[M, N, f32]", "    return sum(x), sum(x * 2.0) + 1.0\n", 2,
+                {{{"M", 1}, {"N", 1}}, {{"M", 77}, {"N", 99}}, {{"M", 200}, {"N", 90}}}, 1e-2)};
+  for (const GpuCase& each : cases) check_values(each);
 }
