@@ -1,5 +1,5 @@
-// Few long rows, and columns that are long or few: their parts, run by the interpreter at sizes at which launches choose
-// them, give what the graph gives.
+// Few long rows, and columns that are long or few: their parts, run by the interpreter at sizes at which launches
+// choose them, give what the graph gives.
 
 #include <catch2/catch.hpp>
 #include <functional>
