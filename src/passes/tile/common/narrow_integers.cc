@@ -53,7 +53,13 @@ class IntegerNarrowing {
     return holds(Relation::LessEqual, most) && holds(Relation::GreaterEqual, -most);
   }
 
-  bool fits(Value* value) const {
+  bool fits(Value* value) {
+    auto known = fits_.find(value);
+    if (known != fits_.end()) return known->second;
+    return fits_[value] = is_made_of_fitting(value);
+  }
+
+  bool is_made_of_fitting(Value* value) {
     Op* op = value->def();
     if (!op || value->type()->dtype != DType::I64) return false;
     switch (tile::kind_of(op)) {
@@ -125,6 +131,7 @@ class IntegerNarrowing {
   Builder builder_;
   DimTable& table_;
   std::vector<DimFact> known_;
+  std::map<Value*, bool> fits_;
   std::map<Value*, Value*> narrow_;  ///< of the reduction at hand
 };
 
