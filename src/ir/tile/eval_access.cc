@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "ir/layout/text.h"
-#include "ir/numbers/mma.h"
 #include "ir/tile/eval_run.h"
+#include "ir/tile/mma_layouts.h"
 #include "support/check.h"
 
 namespace tessera::tile {
@@ -35,17 +35,6 @@ uint8_t warp_of(const layout::Layout& layout, const layout::Point& point, bool s
     if (owner.warp != owners[0].warp) return many_warps;
   }
   return uint8_t(owners[0].warp);
-}
-
-}  // namespace
-
-namespace {
-
-/// Whether threads read the operands of the tile.mma themselves.
-bool is_by_threads(Op* mma) {
-  std::optional<std::string_view> name = mma->attr(attr::Mma::instruction);
-  const MmaInstruction* instruction = name ? find_mma(*name) : nullptr;
-  return !instruction || instruction->unit != MmaUnit::Wgmma;
 }
 
 }  // namespace

@@ -4,10 +4,17 @@
 
 #include "ir/layout/families.h"
 #include "ir/layout/wgmma_descriptor.h"
+#include "ir/tile/ops.h"
 
 namespace tessera::tile {
 
 using layout::Layout;
+
+bool is_by_threads(Op* mma) {
+  std::optional<std::string_view> name = mma->attr(attr::Mma::instruction);
+  const MmaInstruction* instruction = name ? find_mma(*name) : nullptr;
+  return !instruction || instruction->unit != MmaUnit::Wgmma;
+}
 
 bool reads_operand(const MmaInstruction& instruction, const layout::SharedLayout& shared, int k_axis) {
   if (instruction.unit != MmaUnit::Wgmma) return true;

@@ -3,11 +3,15 @@
 
 #include <optional>
 
+#include "ir/core/op.h"
 #include "ir/layout/layout.h"
 #include "ir/layout/shared_layout.h"
 #include "ir/numbers/mma.h"
 
 namespace tessera::tile {
+
+/// Whether threads read the operands of a tile.mma from shared memory themselves, rather than an asynchronous unit.
+bool is_by_threads(Op* mma);
 
 /// Whether the instruction reads an operand that lies so in shared memory; `k_axis` is 1 for the left one, 0 for the
 /// right one.

@@ -15,12 +15,11 @@
 // This pass counts how many arrivals complete a phase: for `full` one announcement, for `empty` one
 // arrival of each warp that releases.
 
-#include <algorithm>
 #include <map>
 
+#include "ir/tile/mma_layouts.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
-#include "passes/tile/gpu/mma_unit.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -93,16 +92,12 @@ class ChannelExpansion {
       if (use->owner()->is(tile::info(OpKind::Channel))) continue;
       TSR_CHECK(use->owner()->is(tile::info(OpKind::Slot)), "the ring of a channel is used as slots");
       for (Use* of_slot = use->owner()->result()->first_use(); of_slot; of_slot = of_slot->next()) {
-        if (is_by_threads(of_slot->owner())) return true;
+        Op* user = of_slot->owner();
+        bool is_mma = user->is(tile::info(OpKind::Mma));
+        if (is_mma ? tile::is_by_threads(user) : !user->is(tile::info(OpKind::CopyAsync))) return true;
       }
     }
     return false;
-  }
-
-  static bool is_by_threads(Op* user) {
-    if (user->is(tile::info(OpKind::CopyAsync))) return false;
-    const MmaInstruction* instruction = user->is(tile::info(OpKind::Mma)) ? instruction_of(user) : nullptr;
-    return !instruction || instruction->unit != MmaUnit::Wgmma;
   }
 
   /// The parity of the phase that the iteration completes; with `before`, of the phase before.
