@@ -1,5 +1,6 @@
 #include "frontend/evaluate/compile_time_builtins.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "frontend/evaluate/evaluate.h"
@@ -7,6 +8,7 @@
 #include "frontend/evaluate/schedule_value.h"
 #include "frontend/fixes/foreign.h"
 #include "frontend/values/runtime_range.h"
+#include "frontend/values/transform.h"
 #include "ir/core/op.h"
 #include "support/diagnostic_rows.h"
 
@@ -263,6 +265,38 @@ Datum make_block(Evaluator& evaluator, const BoundArguments& arguments) {
   return ScheduleMember(Datum::schedule({}), "block").call(evaluator, given, arguments.call);
 }
 
+/// grad(f) and value_and_grad(f).
+Datum make_gradient(Evaluator& evaluator, const BoundArguments& arguments, bool gives_value) {
+  std::string_view name = gives_value ? "value_and_grad" : "grad";
+  if (arguments[0].is_poison()) return arguments[0];
+  if (!is_function(arguments[0])) {
+    auto builder = evaluator.report(diag::wrong_kind, arguments.locs[0], fmt::format("what '{}' differentiates", name),
+                                    describe(arguments[0]), "a function");
+    if (arguments[0].is_ir()) {
+      builder.help(fmt::format("{0} takes the function and is called with the arguments: {0}(f)(x)", name));
+    }
+    return Datum::poison();
+  }
+  auto is_argument = [](const Datum& by) {
+    return by.is(DatumKind::String) || (by.is(DatumKind::Int) && by.as_int() >= 0);
+  };
+  const Datum& by = arguments[1];
+  bool fits = by.is_sequence() ? std::ranges::all_of(by.elements(), is_argument) && !by.elements().empty()
+                               : is_argument(by);
+  if (!fits) {
+    evaluator.report(diag::wrong_kind, arguments.locs[1], fmt::format("'argnums' of '{}'", name), describe(by),
+                     "the number of an argument from 0 up, its name, or a tuple of these");
+    return Datum::poison();
+  }
+  if (!arguments[2].is(DatumKind::Bool)) {
+    evaluator.report(diag::wrong_kind, arguments.locs[2], fmt::format("'has_aux' of '{}'", name),
+                     describe(arguments[2]), "a bool");
+    return Datum::poison();
+  }
+  return Datum::object(std::make_shared<GradientFunction>(arguments[0], by, gives_value, arguments[2].as_bool(),
+                                                          arguments.call));
+}
+
 }  // namespace
 
 std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& builtin,
@@ -315,6 +349,9 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
       return arguments[0];
     case BuiltinId::Identity:
       return arguments[0];
+    case BuiltinId::Grad:
+    case BuiltinId::ValueAndGrad:
+      return make_gradient(evaluator, arguments, BuiltinId(builtin.id) == BuiltinId::ValueAndGrad);
     case BuiltinId::Schedule:
       return make_schedule(evaluator, arguments[0].entries(), arguments.call);
     case BuiltinId::Block:

@@ -11,6 +11,7 @@
 #include "frontend/values/check_numerics.h"
 #include "frontend/values/tile_builtins.h"
 #include "ir/core/op_info.h"
+#include "frontend/values/transform.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -185,7 +186,7 @@ Datum Evaluator::conform_constant(const TypePattern& pattern, const Datum& value
       wanted = "a string";
       break;
     case PatternKind::Function:
-      fits = value.is(DatumKind::Function) || value.is(DatumKind::Builtin);
+      fits = is_function(value);
       wanted = "a function";
       break;
     case PatternKind::Schedule:

@@ -3,11 +3,16 @@
 // passes on graphs read these columns, and have no list of ops of their own.
 
 #include <span>
+#include <vector>
 
+#include "ir/core/builder.h"
 #include "ir/core/dim_facts.h"
 #include "ir/graph/ops.h"
 
 namespace tessera::graph {
+
+class Forward;
+class Backward;
 
 /// What an op is to the lowering to kernels.
 enum class Role : uint8_t {
@@ -29,6 +34,14 @@ struct RowFacts {
   /// The type of a result, without numerics policies, from operands and attributes that obey the op's rules (infer.cc).
   /// Builder and verifier have it from here. Without a rule the type says what operands do not.
   Type (*infer)(Op*, unsigned result) = nullptr;
+  /// Sets the tangents of the results (derive/forward.h): one of the operands has one, and a result is a float.
+  void (*jvp)(Op*, Forward&) = nullptr;
+  /// Of an op that is linear in some of its operands, once its results have cotangents: adds to those of these operands
+  /// (derive/backward.h).
+  void (*transpose)(Op*, Backward&) = nullptr;
+  /// The results as simpler ops give them, at the builder's point: what the op means to higher derivatives, and where no
+  /// kernel does it.
+  std::vector<Value*> (*decompose)(Op*, Builder&) = nullptr;
 };
 
 const RowFacts& facts(const OpInfo& row);
@@ -50,5 +63,42 @@ Type infer_gemm(Op* op, unsigned result);
 Type infer_flash_attention(Op* op, unsigned result);
 Type infer_embedding(Op* op, unsigned result);
 Type infer_cross_entropy(Op* op, unsigned result);
+
+
+// Those for `decompose`,
+std::vector<Value*> decompose_attention(Op* op, Builder& builder);
+
+// for `jvp`,
+void jvp_elementwise(Op* op, Forward& forward);
+/// Of what is linear in its first operand: the same op of the tangent.
+void jvp_of_first(Op* op, Forward& forward);
+/// That of the ops that `decompose` gives.
+void jvp_decomposed(Op* op, Forward& forward);
+void jvp_concat(Op* op, Forward& forward);
+void jvp_reduce(Op* op, Forward& forward);
+void jvp_gemm(Op* op, Forward& forward);
+void jvp_softmax(Op* op, Forward& forward);
+void jvp_rmsnorm(Op* op, Forward& forward);
+void jvp_embedding(Op* op, Forward& forward);
+void jvp_cross_entropy(Op* op, Forward& forward);
+void jvp_update_slice(Op* op, Forward& forward);
+void jvp_for(Op* op, Forward& forward);
+void jvp_while(Op* op, Forward& forward);
+void jvp_cond(Op* op, Forward& forward);
+
+// and for `transpose`.
+void transpose_elementwise(Op* op, Backward& backward);
+void transpose_broadcast(Op* op, Backward& backward);
+void transpose_reshape(Op* op, Backward& backward);
+void transpose_transpose(Op* op, Backward& backward);
+void transpose_slice(Op* op, Backward& backward);
+void transpose_windows(Op* op, Backward& backward);
+void transpose_concat(Op* op, Backward& backward);
+void transpose_reduce(Op* op, Backward& backward);
+void transpose_gemm(Op* op, Backward& backward);
+void transpose_embedding(Op* op, Backward& backward);
+void transpose_update_slice(Op* op, Backward& backward);
+void transpose_for(Op* op, Backward& backward);
+void transpose_cond(Op* op, Backward& backward);
 
 }  // namespace tessera::graph

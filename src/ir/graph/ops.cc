@@ -12,7 +12,8 @@ namespace tessera::graph {
 #include "ir/core/op_table.inc"
 
 const RowFacts& facts(const OpInfo& row) {
-  static const RowFacts elementwise{.role = Role::Compute, .total = is_total_always};
+  static const RowFacts elementwise{.role = Role::Compute, .total = is_total_always, .jvp = jvp_elementwise,
+                                    .transpose = transpose_elementwise};
   bool is_elementwise = row.elementwise != ElementwiseKind::None;
   return is_elementwise ? elementwise : op_rows()[row.kind].facts;
 }

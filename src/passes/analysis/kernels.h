@@ -16,8 +16,6 @@ std::vector<std::string> free_dims(Op* kernel);
 Attr parameter_names(Op* kernel);
 /// The symbols that types of values and attributes in a kernel mention, each once.
 std::vector<std::string> mentioned_dims(Op* kernel);
-/// Replaces symbols in every type and attribute of a kernel, all at once.
-void substitute_dims(Op* kernel, const std::map<std::string, Dim, std::less<>>& replacements);
 /// Names the free dims d0, d1, … and gives the old symbol of each new name.
 std::map<std::string, Dim> canonicalize_dims(Op* kernel);
 /// Erases inputs that the kernel does not use, but for those that alone tell a size which it mentions. Gives the

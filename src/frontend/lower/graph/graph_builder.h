@@ -23,7 +23,13 @@
 #include "frontend/values/runtime_range.h"
 #include "ir/graph/build.h"
 
+namespace tessera::graph {
+struct NoDerivative;
+}
+
 namespace tessera::frontend {
+
+class GradientFunction;
 
 /// The dtype that an op's operands are promoted to.
 struct NumericType {
@@ -324,6 +330,24 @@ class GraphBuilder final : public Lowering {
   std::vector<std::string> names_of_arms(const ast::If& stmt, size_t arm);
   void join_dims(const Branches& branches, IrValue& first, IrValue& second);
   bool join(const Branches& branches, Scope& scope, Loc loc);
+
+  // Derivatives (graph_derive.cc).
+  struct Record;
+  Value* separate(Value* value, Loc loc);
+  bool record_call(const Datum& function, std::vector<CallArgument> arguments, const std::vector<bool>& by,
+                   const std::vector<Value*>* directions, Record& record);
+  bool refuse_derivative(const graph::NoDerivative& refused, Loc loc);
+  std::optional<std::vector<Value*>> pull_back(const Record& record,
+                                               const std::vector<std::pair<Value*, Value*>>& cotangents);
+  Value* add_rows(Value* ids, Value* rows, Type table, Loc loc);
+  std::optional<std::vector<size_t>> differentiated(const GradientFunction& gradient,
+                                                    const std::vector<CallArgument>& arguments, Loc loc);
+  Datum call_gradient(const GradientFunction& gradient, std::vector<CallArgument> arguments, Loc loc);
+  static void drop(const std::vector<Op*>& ops);
+  Datum jvp(const BoundArguments& arguments);
+  bool collect_directions(const Datum& primal, const Datum& direction, Loc loc, std::vector<Value*>& directions);
+  Datum vjp(const BoundArguments& arguments);
+  std::optional<Datum> call_transform(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc);
 
   // State objects (graph_state.cc).
   Datum state_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);

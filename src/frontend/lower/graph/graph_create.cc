@@ -65,6 +65,10 @@ std::optional<Datum> GraphBuilder::call_builtin(const Builtin& builtin, const Bo
     case BuiltinId::Normal:
     case BuiltinId::Uniform:
       return random(id, arguments);
+    case BuiltinId::Vjp:
+      return vjp(arguments);
+    case BuiltinId::Jvp:
+      return jvp(arguments);
     case BuiltinId::ToInt:
     case BuiltinId::ToFloat:
     case BuiltinId::ToBool:

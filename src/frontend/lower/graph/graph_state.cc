@@ -171,7 +171,7 @@ std::optional<Datum> GraphBuilder::call_object(const Datum& callee, std::vector<
   if (const auto* method = callee.object_as<StateMethod>()) {
     return call_method(*method, std::move(arguments), loc);
   }
-  return std::nullopt;
+  return call_transform(callee, arguments, loc);
 }
 
 Datum GraphBuilder::call_method(const StateMethod& method, std::vector<CallArgument> arguments, Loc loc) {

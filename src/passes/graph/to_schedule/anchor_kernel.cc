@@ -11,6 +11,7 @@
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
+#include "ir/text/substitute.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/row_tiles.h"

@@ -1,0 +1,59 @@
+#include "frontend/values/leaves.h"
+
+#include "frontend/values/state.h"
+
+namespace tessera::frontend {
+
+namespace {
+
+void collect_leaves(const Datum& value, std::vector<Leaf>& leaves) {
+  if (value.is_ir()) leaves.push_back({value.as_ir(), false});
+  if (const auto* state = value.object_as<StateValue>()) {
+    for (const auto& [name, field] : state->fields()) leaves.push_back({field, true});
+  }
+  if (!value.is_sequence()) return;
+  for (const Datum& element : value.elements()) collect_leaves(element, leaves);
+}
+
+}  // namespace
+
+std::vector<Leaf> leaves_of(const Datum& value) {
+  std::vector<Leaf> leaves;
+  collect_leaves(value, leaves);
+  return leaves;
+}
+
+Datum with_leaves(const Datum& value, const std::vector<Value*>& leaves, size_t& next) {
+  if (value.is_ir()) {
+    IrValue other = value.as_ir();
+    other.value = leaves[next++];
+    return Datum::ir(other);
+  }
+  if (const auto* state = value.object_as<StateValue>()) {
+    StateValue::Fields fields = state->fields();
+    for (auto& [name, field] : fields) field.value = leaves[next++];
+    return Datum::object(
+        std::make_shared<StateValue>(state->kind(), state->name(), state->policies(), std::move(fields)));
+  }
+  if (!value.is_sequence()) return value;
+  std::vector<Datum> elements;
+  for (const Datum& element : value.elements()) elements.push_back(with_leaves(element, leaves, next));
+  return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
+}
+
+bool same_form(const Datum& a, const Datum& b) {
+  if (a.is_ir() || b.is_ir()) return a.is_ir() && b.is_ir();
+  const auto* first = a.object_as<StateValue>();
+  const auto* second = b.object_as<StateValue>();
+  if (first || second) return first && second && first->name() == second->name();
+  if (a.is_sequence() && b.is_sequence() && a.kind() == b.kind()) {
+    if (a.elements().size() != b.elements().size()) return false;
+    for (size_t i = 0; i < a.elements().size(); ++i) {
+      if (!same_form(a.elements()[i], b.elements()[i])) return false;
+    }
+    return true;
+  }
+  return equal(a, b);
+}
+
+}  // namespace tessera::frontend

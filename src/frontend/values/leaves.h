@@ -1,0 +1,21 @@
+#pragma once
+// The tensors in a value: itself, those in a tuple or list, those in a state object.
+
+#include <vector>
+
+#include "frontend/values/value.h"
+
+namespace tessera::frontend {
+
+struct Leaf : IrValue {
+  bool held;  ///< by an object
+};
+
+/// In order.
+std::vector<Leaf> leaves_of(const Datum& value);
+/// The value with other tensors in the places of its own, from `leaves[next]` on; leaves `next` behind the last.
+Datum with_leaves(const Datum& value, const std::vector<Value*>& leaves, size_t& next);
+/// Whether two values differ in nothing but their tensors.
+bool same_form(const Datum& a, const Datum& b);
+
+}  // namespace tessera::frontend

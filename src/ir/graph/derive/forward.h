@@ -1,0 +1,78 @@
+#pragma once
+// Forward mode: tangents of values. With t the derivative of each input along some direction, the tangent of a value is
+// its derivative along that direction. A value without a tangent does not depend on the inputs, or is no float: its
+// tangent is 0, and no op is made for it.
+//
+// Tangents are linear in those of the inputs. Reverse mode is made of that (backward.h), after Frostig, Johnson,
+// Maclaurin, Paszke and Radul, "Decomposing reverse-mode automatic differentiation" (2021).
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "ir/core/builder.h"
+#include "ir/graph/ops.h"
+
+namespace tessera::graph {
+
+/// An op whose derivative cannot be taken, and why: "has no derivative yet". Without a reason one was reported.
+struct NoDerivative {
+  Op* op = nullptr;
+  std::string why;
+};
+
+class Forward {
+ public:
+  enum class Purpose : uint8_t {
+    Along,       ///< the tangents are wanted
+    Transposed,  ///< they are taken backwards: loops keep what that needs
+  };
+
+  /// New ops go to the builder's point, where all values are known that have tangents.
+  Forward(Builder& builder, Purpose purpose) : builder_(&builder), purpose_(purpose) {}
+
+  Purpose purpose() const { return purpose_; }
+  /// Uses `with` for a value from here on, wherever it is used.
+  void replace(Value* value, Value* with);
+  /// What was put in the place of a value; itself for most.
+  Value* now(Value* value) const;
+
+  Builder& builder() const { return *builder_; }
+  /// Null: 0.
+  Value* tangent(const Value* value) const;
+  /// The same, of the value's dims and dtype also where it is 0.
+  Value* tangent_or_zero(Value* value);
+  /// Its dims and dtype are those of the value. Null changes nothing.
+  void set(const Value* value, Value* tangent);
+  /// Says that there are no tangents of the op's results; the first such op is kept.
+  void refuse(Op* op, std::string why);
+  const NoDerivative& refused() const { return refused_; }
+
+  /// Makes the tangents of what the ops give, in their order. Each op's rule is asked where one of its operands, or a
+  /// value that its regions use, has a tangent. False: an op was refused.
+  bool push(const std::vector<Op*>& ops);
+
+ private:
+  Builder* builder_;
+  Purpose purpose_;
+  std::map<const Value*, Value*> tangents_;
+  std::map<const Value*, Value*> replaced_;
+  NoDerivative refused_;
+};
+
+/// Calls `visit` for each operand of an op and of those in its regions.
+template <typename F>
+void for_each_operand(Op* op, F&& visit) {
+  auto visit_all = [&](Op* of) {
+    for (unsigned i = 0; i < of->operand_count(); ++i) visit(of->operand(i));
+  };
+  visit_all(op);
+  walk(op, visit_all);
+}
+
+/// What a builder has inserted at its point since then: the ops behind `before`, or all of the block if that is null.
+std::vector<Op*> ops_since(const Builder& builder, Op* before);
+/// The op behind which a builder inserts; null at the begin of the block.
+Op* last_op(const Builder& builder);
+
+}  // namespace tessera::graph

@@ -1,0 +1,67 @@
+#include "ir/graph/derive/term.h"
+
+namespace tessera::graph {
+
+DType derivative_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
+
+Term wide(Builder& builder, Value* value) {
+  return {&builder, cast(builder, value, derivative_dtype(value->type()->dtype))};
+}
+
+Value* sum(Builder& builder, Value* x, const std::vector<int64_t>& axes, bool keep) {
+  if (axes.empty()) return x;
+  return cast(builder, reduce(builder, wide(builder, x).value, "sum", axes, keep), x->type()->dtype);
+}
+
+Value* spread(Builder& builder, Value* x, const std::vector<int64_t>& axes, std::vector<Dim> dims) {
+  std::vector<Dim> kept = dims;
+  for (int64_t axis : axes) kept[size_t(axis)] = builder.context().dims().constant(1);
+  return broadcast_to(builder, reshape(builder, x, std::move(kept)), std::move(dims));
+}
+
+namespace {
+
+/// Zeros of x's dims but for the extent along an axis; null for none.
+Value* zeros_along(Builder& builder, Value* x, int64_t axis, Dim extent) {
+  if (extent->is_constant(0)) return nullptr;
+  std::vector<Dim> dims = x->type()->dims;
+  dims[size_t(axis)] = extent;
+  return full(builder, 0, std::move(dims), x->type()->dtype);
+}
+
+/// x with step - 1 zeros behind each element along an axis, cut to `extent`.
+Value* dilated(Builder& builder, Value* x, int64_t axis, int64_t step, Dim extent) {
+  DimTable& table = builder.context().dims();
+  std::vector<Dim> dims = x->type()->dims, single = dims;
+  single.insert(single.begin() + axis + 1, table.constant(1));
+  Value* column = reshape(builder, x, single);
+  Value* spaced = concat(builder, {column, zeros_along(builder, column, axis + 1, table.constant(step - 1))}, axis + 1);
+  dims[size_t(axis)] = table.mul(dims[size_t(axis)], table.constant(step));
+  Value* whole = reshape(builder, spaced, dims);
+  if (dims[size_t(axis)] == extent) return whole;
+  dims[size_t(axis)] = extent;
+  return slice(builder, whole, std::vector<Dim>(dims.size(), table.constant(0)), std::vector<int64_t>(dims.size(), 1),
+               dims);
+}
+
+}  // namespace
+
+Value* scattered(Builder& builder, Value* x, int64_t axis, Dim start, int64_t step, Dim extent) {
+  DimTable& table = builder.context().dims();
+  Dim room = table.sub(extent, start), length = x->type()->dims[size_t(axis)];
+  if (step != 1) {
+    // The zeros behind the last element may be more than there is room for.
+    length = table.min(table.mul(length, table.constant(step)), room);
+    x = dilated(builder, x, axis, step, length);
+  }
+  std::vector<Value*> parts;
+  if (Value* before = zeros_along(builder, x, axis, start)) parts.push_back(before);
+  parts.push_back(x);
+  if (Value* after = zeros_along(builder, x, axis, table.sub(room, length))) parts.push_back(after);
+  Value* all = parts.size() == 1 ? x : concat(builder, parts, axis);
+  std::vector<Dim> dims = all->type()->dims;
+  dims[size_t(axis)] = extent;
+  return reshape(builder, all, dims);
+}
+
+}  // namespace tessera::graph
