@@ -18,6 +18,7 @@ struct Input {
   std::vector<int64_t> dims;
   double low = -1.5, high = 1.5;
   DType dtype = DType::F64;
+  std::string written{};  ///< its dims in the program, with symbols; the numbers if it is empty
 };
 
 /// A program with a function f of these arguments, and what is asked of it.
@@ -28,7 +29,8 @@ class Derived {
     std::string names, types, directions, tangents, by;
     for (const Input& input : inputs) {
       std::string type = "Tensor[";
-      for (int64_t dim : input.dims) type += std::to_string(dim) + ", ";
+      for (int64_t dim : input.dims) type += input.written.empty() ? std::to_string(dim) + ", " : "";
+      if (!input.written.empty()) type += input.written + ", ";
       bool is_by = is_float(input.dtype);
       add(names, input.name);
       add(types, fmt::format("{}: {}{}]", input.name, type, is_by ? "f32" : to_string(input.dtype)));
@@ -36,7 +38,7 @@ class Derived {
       add(tangents, is_by ? "d_" + input.name : "None");
       if (is_by) add(by, "\"" + input.name + "\"");
     }
-    std::string text = imports + "\ndef f(" + names + "):\n" + body + "\n";
+    std::string text = imports + "\ndef f(" + names + "):\n    R = " + inputs[0].name + ".shape[0]\n" + body + "\n";
     // Of values of any shape, something that depends on each element in a way of its own.
     text += "def value(" + names + "):\n    y = reshape(f(" + names + "), (-1,))\n";
     text += "    return sum(sin(y) * cos(cast(arange(y.shape[0], i64), f32) + 0.3))\n";
@@ -199,9 +201,21 @@ TEST_CASE("derivatives of run-time loops and branches") {
     program.check("value");
     program.check("second");
   };
-  check({x34, {"y", {4}}}, "    z = x\n    for i in range(x.shape[0] + 2):\n        z = sin(z * y) + x[0]\n    return z\n");
-  check({{"x", {6, 3}}, {"y", {3}}},
-        "    z = y\n    for i in range(x.shape[0]):\n        z = tanh(z * x[i]) * y\n    return z\n");
+  const Input rows{"x", {5, 3}, -1.5, 1.5, DType::F64, "R, 3"}, number{"n", {}, 3, 4, DType::I64};
+  check({rows, {"y", {3}}}, "    z = x\n    for i in range(R + 2):\n        z = sin(z * y) + y\n    return z\n");
+  check({rows, {"y", {3}}}, "    z = y\n    for i in range(R):\n        z = tanh(z * x[i]) * y\n    return z\n");
+  // Loops in loops, branches in them, and what no derivative depends on.
+  check({rows, {"y", {3}}, number},
+        "    z = y\n    k = n\n    for i in range(R):\n        row = x[i] * z\n"
+        "        for j in range(R):\n            row = sin(row + y) * 0.5 + x[j]\n"
+        "        if k % 2 == 0:\n            z = z * cos(row)\n        else:\n            z = z + row\n        k = k + 1\n"
+        "    return z\n");
+  check({{"x", {3}}, number}, "    z = x\n    if n > 2:\n        z = sin(x) * x\n    return z * x\n");
+  // No iteration, and one.
+  check({{"x", {0, 3}, 0, 1, DType::F64, "R, 3"}, {"y", {3}}},
+        "    z = y\n    for i in range(R):\n        z = z * x[i]\n    return z\n");
+  check({{"x", {1, 3}, 0, 1, DType::F64, "R, 3"}, {"y", {3}}},
+        "    z = y\n    for i in range(R):\n        z = z * x[i]\n    return z\n");
 }
 
 TEST_CASE("gradients have the form of what they are by") {

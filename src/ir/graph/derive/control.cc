@@ -6,7 +6,10 @@
 // that also fills a stack for each loop-carried value. The loop of the tangents reads them, and so does the loop that
 // runs backwards, from the last iteration to the first.
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <set>
 
 #include "ir/graph/build.h"
 #include "ir/graph/derive/backward.h"
@@ -39,6 +42,34 @@ class Inside {
 
 Block* only_block(Op* op, unsigned region) { return op->region(region)->front(); }
 
+/// A name that no loop of the function counts by: `i_0_r1` of `i_0`. Names of the source end otherwise.
+std::string unused_counter(Op* loop, Block* block) {
+  Op* function = block->parent_op();
+  while (function->parent()) function = function->parent();
+  std::set<std::string, std::less<>> used;
+  walk(function, [&](Op* op) {
+    if (op->is(info(OpKind::For))) used.emplace(op->attr(attr::For::counter));
+  });
+  std::string base(loop->attr(attr::For::counter));
+  base = base.substr(0, base.rfind("_r"));
+  for (unsigned i = 1;; ++i) {
+    std::string name = fmt::format("{}_r{}", base, i);
+    if (!used.count(name)) return name;
+  }
+}
+
+/// Gives loops of a copy counters of their own.
+void rename_counters(Op* copy) {
+  auto rename = [](Op* op) {
+    if (!op->is(info(OpKind::For))) return;
+    std::string before(op->attr(attr::For::counter)), after = unused_counter(op, op->block());
+    op->set(attr::For::counter, after);
+    substitute_dims(op, {{before, op->module()->context().dims().symbol(after)}});
+  };
+  rename(copy);
+  walk(copy, rename);
+}
+
 /// The ops of a block once more, at the builder's point, but for the one that ends it.
 std::vector<Op*> copied(Block* block, Builder& builder, Values& values) {
   std::vector<Op*> copies;
@@ -46,6 +77,7 @@ std::vector<Op*> copied(Block* block, Builder& builder, Values& values) {
     if (op->is_terminator()) continue;
     copies.push_back(op->module()->clone(op, values));
     builder.insert(copies.back());
+    rename_counters(copies.back());
   }
   return copies;
 }
@@ -89,13 +121,20 @@ Op* loop_like(Op* loop, Builder& builder, const std::vector<Value*>& inits) {
   for (Value* init : inits) types.push_back(plain(builder, init->type()));
   Op* made = builder.op(info(OpKind::For), {inits}, types,
                         {attr::For::count(builder.context(), loop->attr(attr::For::count)),
-                         attr::For::counter(builder.context(), std::string(loop->attr(attr::For::counter)))});
+                         attr::For::counter(builder.context(), unused_counter(loop, builder.block()))});
   Block* block = made->region(at::For::body)->add_block();
   for (Type type : types) block->add_arg(type, {});
   return made;
 }
 
 Dim counter_of(Op* loop) { return loop->module()->context().dims().symbol(loop->attr(attr::For::counter)); }
+
+/// The ops of iteration number `iteration` of a loop, at the builder's point.
+std::vector<Op*> iteration(Op* loop, Dim number, Builder& builder, Values& values) {
+  std::vector<Op*> ops = copied(only_block(loop, at::For::body), builder, values);
+  for (Op* op : ops) substitute_dims(op, {{std::string(loop->attr(attr::For::counter)), number}});
+  return ops;
+}
 
 }  // namespace
 
@@ -165,7 +204,7 @@ void push_along(Op* op, Forward& forward) {
     Values values;
     for (unsigned i = 0; i < inits.size(); ++i) values[from->arg(i)] = body->arg(i);
     for (size_t k = 0; k < floats.size(); ++k) forward.set(body->arg(floats[k]), body->arg(unsigned(inits.size() + k)));
-    if (!forward.push(copied(from, builder, values))) return;
+    if (!forward.push(iteration(op, counter_of(loop), builder, values))) return;
     std::vector<Value*> given;
     for (Value* value : yielded(from)) given.push_back(mapped(values, value));
     for (unsigned i : floats) given.push_back(forward.tangent_or_zero(given[i]));
@@ -210,9 +249,9 @@ StackedLoop with_stacks(Op* op, Forward& forward) {
       std::vector<Dim> single = value->type()->dims;
       single.insert(single.begin(), table.constant(1));
       stacks.push_back(update_slice(builder, body->arg(unsigned(inits.size() + k)), reshape(builder, value, single),
-                                    dim(builder, counter_of(op)), 0, false));
+                                    dim(builder, counter_of(made.loop)), 0, false));
     }
-    copied(from, builder, values);
+    iteration(op, counter_of(made.loop), builder, values);
     std::vector<Value*> given;
     for (Value* value : yielded(from)) given.push_back(mapped(values, value));
     given.insert(given.end(), stacks.begin(), stacks.end());
@@ -255,12 +294,12 @@ void push_to_transpose(Op* op, Forward& forward) {
     Inside inside(builder, body);
     Values values;
     for (unsigned i = 0; i < inits.size(); ++i) {
-      if (values_loop.stacks[i]) values[from->arg(i)] = element(builder, values_loop.stacks[i], counter_of(op));
+      if (values_loop.stacks[i]) values[from->arg(i)] = element(builder, values_loop.stacks[i], counter_of(loop));
     }
     for (size_t k = 0; k < floats.size(); ++k) {
       forward.set(mapped(values, from->arg(floats[k])), body->arg(unsigned(k)));
     }
-    if (!forward.push(copied(from, builder, values))) return;
+    if (!forward.push(iteration(op, counter_of(loop), builder, values))) return;
     std::vector<Value*> results = yielded(from), given;
     for (unsigned i : floats) given.push_back(forward.tangent_or_zero(mapped(values, results[i])));
     yield(builder, std::move(given));
@@ -300,11 +339,8 @@ void transpose_for(Op* op, Backward& backward) {
       values[from->arg(i)] = zeros_like(builder, from->arg(i));  // stands for any tangent
       linear.push_back(values[from->arg(i)]);
     }
-    std::vector<Op*> ops = copied(from, builder, values);
     Dim last = table.sub(op->attr(attr::For::count), table.constant(1));
-    for (Op* copy : ops) {
-      substitute_dims(copy, {{std::string(op->attr(attr::For::counter)), table.sub(last, counter_of(op))}});
-    }
+    std::vector<Op*> ops = iteration(op, table.sub(last, counter_of(loop)), builder, values);
     Backward inner(builder, backward.library());
     std::vector<Value*> results = yielded(from), given;
     for (unsigned i = 0; i < results.size(); ++i) inner.seed(mapped(values, results[i]), body->arg(i));
