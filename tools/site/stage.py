@@ -23,7 +23,7 @@ NAVIGATION = (
     ("Begin", ("install", "first-program", "tutorial/index", "tutorial/*")),
     ("Coming from elsewhere", ("migration/index", "migration/numpy", "migration/pytorch", "migration/jax",
                                "migration/triton", "migration/cuda", "migration/*", "faq")),
-    ("Language", ("language", "grammar", "numerics")),
+    ("Language", ("language", "transforms", "grammar", "numerics")),
     ("Kernels", ("kernels", "schedules", "layouts")),
     ("Tools", ("debugging", "inspector", "editors", "formatting", "diagnostics")),
     ("Runtime", ("runtime", "embedding", "bundle", "plan")),

@@ -89,12 +89,15 @@ struct EffectRow {
 std::span<const EffectRow> effects();
 const EffectRow* find_effect(std::string_view text);
 
-enum class DecoratorMeaning : uint8_t { Jit, Kernel, KernelSchedule, Pure, Numerics, Autodiff, Unsupported };
+enum class DecoratorMeaning : uint8_t { Jit, Kernel, KernelSchedule, Pure, Numerics, Autodiff, CustomVjp, CustomJvp, Unsupported };
 
 struct DecoratorRow {
   std::string_view text;  ///< without a leading `tessera.`
   DecoratorMeaning meaning;
   bool is_kernel() const { return meaning == DecoratorMeaning::Kernel || gives_schedule(); }
+  bool gives_derivative() const {
+    return meaning == DecoratorMeaning::CustomVjp || meaning == DecoratorMeaning::CustomJvp;
+  }
   bool gives_schedule() const { return meaning == DecoratorMeaning::KernelSchedule; }
 };
 std::span<const DecoratorRow> decorators();

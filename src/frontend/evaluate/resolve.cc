@@ -111,7 +111,17 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
   const names::DecoratorRow& row = *find_decorator(name);
   if (row.meaning == DecoratorMeaning::Unsupported) return true;
   bool has_schedule = row.gives_schedule();
-  if (!decorator.arguments.empty() && !has_schedule && row.meaning != DecoratorMeaning::Numerics) {
+  if (row.gives_derivative()) {
+    bool fits = decorator.arguments.size() == 1 && decorator.arguments[0].name.text.empty();
+    if (!fits) {
+      report(diag::wrong_argument_count, decorator.loc, "@" + name, "1 argument",
+             fmt::format("{} are", decorator.arguments.size()))
+          .help(fmt::format("'@{}(rule)' names a function", name));
+      return false;
+    }
+  }
+  if (!decorator.arguments.empty() && !has_schedule && row.meaning != DecoratorMeaning::Numerics &&
+      !row.gives_derivative()) {
     size_t given = decorator.arguments.size();
     auto builder = report(diag::wrong_argument_count, decorator.loc, "@" + name, "no arguments",
                           given == 1 ? "1 is" : fmt::format("{} are", given));
@@ -191,6 +201,12 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
         break;
       case DecoratorMeaning::Numerics:
         function->numerics = &decorator;
+        break;
+      case DecoratorMeaning::CustomVjp:
+        function->vjp = decorator.arguments[0].value;
+        break;
+      case DecoratorMeaning::CustomJvp:
+        function->jvp = decorator.arguments[0].value;
         break;
       case DecoratorMeaning::Autodiff:
         report(diag::hint_no_effect, decorator.loc, "'@autodiff'", "any target")

@@ -41,8 +41,10 @@ constexpr std::string_view any_of = "a mask is counted: sum(cast({0}, i32), axis
 constexpr std::string_view all_of = "a mask is counted: sum(cast(~{0}, i32), axis=1) == 0";
 constexpr std::string_view rolled = "slices change places: concat(({0}[-1:], {0}[:-1]), axis=0)";
 constexpr std::string_view backward =
-    "nothing is differentiated yet: a backward pass is written out, as a function of its own; adamw of tessera.nn "
-    "takes its gradient";
+    "derivatives are functions of functions: value_and_grad(loss)(w, x) gives the loss and its gradient by w, which adamw "
+    "of tessera.nn takes";
+constexpr std::string_view computed_again =
+    "a run-time loop that is taken backwards computes its iterations again: leave it out";
 constexpr std::string_view counts_data =
     "its result would have a size that depends on values; where(mask, x, 0.0) keeps the shape";
 constexpr std::string_view parted = "parts are slices, {0}[:, :n] and {0}[:, n:], or split and chunk of tessera.nn";
@@ -122,7 +124,7 @@ constexpr std::string_view pooled = "a pool is a function: max_pool2d(x, 2) or a
 constexpr std::string_view listed =
     "a list of modules is a field: blocks: [Block(D)] * L, and 'for block in self.blocks'";
 constexpr std::string_view stepped =
-    "a function computes the new weights: adamw(w, state, gradient, rate) of tessera.nn; gradients are written out";
+    "a function computes the new weights: adamw(w, state, gradient, rate) of tessera.nn; value_and_grad(loss)(w, x) gives the gradient";
 constexpr std::string_view loaded = "files are given where the bundle is run: tsr run --params w.safetensors";
 constexpr std::string_view untyped =
     "types are checked while compiling: leave it out; x.dtype, x.shape and is_tuple(x) can be asked in an 'if'";
@@ -133,11 +135,12 @@ constexpr std::string_view generated =
 
 /// Names that stand alone.
 constexpr Row names[] = {
-    {"grad", backward}, {"value_and_grad", backward}, {"vjp", backward}, {"jvp", backward}, {"autograd", backward},
-    {"backward", backward}, {"jacobian", backward}, {"custom_vjp", backward}, {"stop_gradient", "leave it out"},
+    {"autograd", backward}, {"backward", backward}, {"jacobian", backward},
+    {"custom_vjp", "a rule is a decorator: '@custom_vjp(rule)' before the function"},
+    {"stop_gradient", "it is a function of tessera.nn: from tessera.nn import stop_gradient"},
     {"vmap", "functions take tensors with more axes: declare the axis, x: Tensor[B, D, f32]"},
     {"pmap", "functions take tensors with more axes: declare the axis, x: Tensor[B, D, f32]"},
-    {"checkpoint", "nothing is kept for a backward pass: leave it out"},
+    {"checkpoint", computed_again},
     {"eye", "rows of an identity are one_hot(arange(4, i64), 4) of tessera.nn"},
     {"identity", "rows of an identity are one_hot(arange(4, i64), 4) of tessera.nn"},
     {"diag", "a diagonal is x * one_hot(arange(4, i64), 4) of tessera.nn"},
@@ -522,13 +525,13 @@ std::string_view help_for_decorator(std::string_view dotted) {
       {"jit", entry}, {"njit", entry}, {"filter_jit", entry}, {"script", entry}, {"compile", entry},
       {"function", entry}, {"partial", entry}, {"lru_cache", left_out}, {"cache", left_out}, {"no_grad", left_out},
       {"inference_mode", left_out}, {"wraps", left_out}, {"override", left_out}, {"contextmanager", left_out},
-      {"torch_checkpoint", left_out}, {"checkpoint", "nothing is kept for a backward pass: leave it out"},
-      {"remat", "nothing is kept for a backward pass: leave it out"},
+      {"torch_checkpoint", left_out}, {"checkpoint", computed_again},
+      {"remat", computed_again},
       {"compact", "fields and params are declared in the module: w: Param[I, O, f32]"},
       {"property", "leave it out: what is computed is called, self.extent()"}, {"cached_property", method},
       {"staticmethod", method}, {"classmethod", method}, {"abstractmethod", method},
       {"overload", "one function takes arguments of all types: its parameters have none"},
-      {"dataclass", of_values}, {"struct", of_values}, {"custom_vjp", backward}, {"custom_jvp", backward},
+      {"dataclass", of_values}, {"struct", of_values},
       {"autotune", "the choices of a tuned kernel are lists: @kernel.autotune(space=Schedule(BM=[64, 128]))"}};
   return find(rows, dotted.substr(dotted.rfind('.') + 1));
 }

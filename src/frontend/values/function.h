@@ -41,6 +41,8 @@ struct Function {
   bool of_tiles = false;    ///< a kernel on whole tensors: `tile.dot` is their matmul
   std::string unsupported;  ///< a decorator that is known and not compiled yet
   const ast::Decorator* numerics = nullptr;  ///< `@verify.numerics(…)`
+  const ast::Expr* vjp = nullptr;  ///< the rule of `@custom_vjp`
+  const ast::Expr* jvp = nullptr;  ///< and of `@custom_jvp`
   std::vector<std::pair<Datum, Loc>> schedules;  ///< of `with_schedule`, beside the decorators'
 
   /// The parameters that calls give arguments for: of a method without `self`.

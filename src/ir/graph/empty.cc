@@ -21,6 +21,8 @@ bool computes_nothing(Op* op) {
     case OpKind::While:
     case OpKind::Cond:
     case OpKind::KernelCall:
+    case OpKind::CustomCall:
+    case OpKind::CustomTangent:
     case OpKind::Full:
     case OpKind::Constant:
     case OpKind::Iota:

@@ -85,6 +85,11 @@ void jvp_update_slice(Op* op, Forward& forward);
 void jvp_for(Op* op, Forward& forward);
 void jvp_while(Op* op, Forward& forward);
 void jvp_cond(Op* op, Forward& forward);
+void jvp_custom_call(Op* op, Forward& forward);
+void jvp_custom_tangent(Op* op, Forward& forward);
+void jvp_kernel_call(Op* op, Forward& forward);
+/// Of what has no operands of floats.
+void jvp_none(Op* op, Forward& forward);
 
 // and for `transpose`.
 void transpose_elementwise(Op* op, Backward& backward);
@@ -100,5 +105,6 @@ void transpose_embedding(Op* op, Backward& backward);
 void transpose_update_slice(Op* op, Backward& backward);
 void transpose_for(Op* op, Backward& backward);
 void transpose_cond(Op* op, Backward& backward);
+void transpose_custom_tangent(Op* op, Backward& backward);
 
 }  // namespace tessera::graph

@@ -11,6 +11,29 @@ namespace tessera::graph {
 #define HAS_ROW_FACTS
 #include "ir/core/op_table.inc"
 
+// An op with results states its derivative: a row without .jvp does not compile.
+#define IN(...) 0 |
+#define IN_OPT(...) 0 |
+#define INS(...) 0 |
+#define OUT(...) 1 |
+#define OUTS(...) 1 |
+#define ATTR(...) 0 |
+#define ATTR_OPT(...) 0 |
+#define REGION(...) 0 |
+#define OP(Name, slots, ...)                                                                                        \
+  static_assert((slots 0) == 0 || RowFacts{__VA_ARGS__}.jvp || RowFacts{__VA_ARGS__}.elementwise != ElementwiseKind::None, \
+                "gir." #Name " states no .jvp; jvp_none is that of an op without operands of floats");
+#include OPS_FILE
+#undef OP
+#undef IN
+#undef IN_OPT
+#undef INS
+#undef OUT
+#undef OUTS
+#undef ATTR
+#undef ATTR_OPT
+#undef REGION
+
 const RowFacts& facts(const OpInfo& row) {
   static const RowFacts elementwise{.role = Role::Compute, .total = is_total_always, .jvp = jvp_elementwise,
                                     .transpose = transpose_elementwise};

@@ -53,4 +53,7 @@ bool expect_dtype_of(Op* op, OpVerifier& verifier, Value* operand);
 /// been checked.
 bool expect_inferred(Op* op, OpVerifier& verifier);
 
+/// Of ops that are gone before a graph is complete.
+void verify_while_built(Op* op, OpVerifier& verifier);
+
 }  // namespace tessera::graph

@@ -103,6 +103,8 @@ void verify_cond(Op* op, OpVerifier& verifier) {
   expect_branches(verifier, op, choice, at::Cond::then, at::Cond::otherwise, info(OpKind::Yield));
 }
 
+void verify_while_built(Op*, OpVerifier& verifier) { verifier.error("it is there only while a graph is built"); }
+
 void verify_yield(Op* op, OpVerifier& verifier) {
   bool ends = op->parent() && op->parent()->info().level == Level::Graph &&
               kind_of(op->parent()) != OpKind::Func;

@@ -218,6 +218,25 @@ TEST_CASE("derivatives of run-time loops and branches") {
         "    z = y\n    for i in range(R):\n        z = z * x[i]\n    return z\n");
 }
 
+TEST_CASE("derivatives that a program gives its functions") {
+  const std::string rules =
+      "def double_vjp(y, dy, x, w, k=1.0):\n    return dy * w * k, dy * x * k\n"
+      "@custom_vjp(double_vjp)\n@custom_jvp(lambda y, d, x, w, k=1.0: (d[0] * w + d[1] * x) * k)\n"
+      "def product(x, w, k=1.0):\n    return x * w * k\n"
+      "@custom_jvp(lambda y, d, x: (d[0] * cos(x), None))\ndef pair(x):\n    return sin(x), 3\n";
+  check_both({x34, y34}, "product(x * x, y, k=0.5) * x", rules);
+  check_both({x34}, "pair(x * x)[0] * x", rules);
+  Derived in_loop({{"x", {5, 3}, -1.5, 1.5, DType::F64, "R, 3"}, {"y", {3}}}, rules,
+                  "    z = y\n    for i in range(R):\n        z = sin(product(z, x[i]))\n    return z\n");
+  in_loop.check("value");
+  in_loop.check("second");
+  auto once = ::run("@custom_vjp(lambda y, dy, x: dy * 7.0)\ndef f(x):\n    return floor(x) * 2.0\n"
+                    "@jit\ndef g(x: Tensor[2, f32]):\n    return grad(lambda x: sum(f(x)))(x), f(x)\n",
+                    "g", {{{2}, {1.5, 2.5}}});
+  CHECK(once.at(0).values == std::vector<double>{7, 7});
+  CHECK(once.at(1).values == std::vector<double>{2, 4});
+}
+
 TEST_CASE("gradients have the form of what they are by") {
   std::string text =
       "def f(pair, n, x):\n    return sum(pair[0] * x) + sum(pair[1]) * float(n)\n"

@@ -24,6 +24,7 @@
 #include "ir/graph/build.h"
 
 namespace tessera::graph {
+class DerivativeLibrary;
 struct NoDerivative;
 }
 
@@ -314,6 +315,7 @@ class GraphBuilder final : public Lowering {
   Op* region_op(graph::OpKind kind, const std::vector<Value*>& operands, const std::vector<Value*>& like,
                 std::vector<OpAttr> attributes, Loc loc);
   void yield(const std::vector<Value*>& values, Loc loc);
+  static std::vector<Value*> results_of(Op* op);
   void leave(Op* op);
   bool fill_body(const Carried& carried, ast::StmtList body, Block* block, Scope& inner, Scope& outer, Loc loc);
   Flow loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope);
@@ -347,7 +349,17 @@ class GraphBuilder final : public Lowering {
   Datum jvp(const BoundArguments& arguments);
   bool collect_directions(const Datum& primal, const Datum& direction, Loc loc, std::vector<Value*>& directions);
   Datum vjp(const BoundArguments& arguments);
+  std::unique_ptr<graph::DerivativeLibrary> derivative_library(Loc loc);
   std::optional<Datum> call_transform(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc);
+
+  // Functions with derivatives of their own (graph_custom.cc).
+  class Library;
+  bool has_rule(const Function& function) const;
+  Datum record_custom(const Function& function, std::vector<CallArgument> arguments, Loc loc);
+  Datum call_rule(const CustomCall& call, const ast::Expr& rule, const std::vector<Value*>& inputs, Datum result,
+                  Datum derivatives, Loc loc);
+  Value* derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc loc);
+  void dissolve_custom_calls();
 
   // State objects (graph_state.cc).
   Datum state_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);

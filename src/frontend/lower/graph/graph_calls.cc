@@ -209,6 +209,7 @@ Loc with_call(Loc loc, uint32_t call) {
 
 std::optional<Datum> GraphBuilder::call_function(const Function& function, std::vector<CallArgument>& arguments,
                                                  Loc loc) {
+  if (has_rule(function)) return record_custom(function, std::move(arguments), loc);
   if (function.kind == FunctionKind::Kernel)
     return call_kernel(function, std::move(arguments), loc);
   if (function.lambda) return std::nullopt;

@@ -131,13 +131,13 @@ std::vector<Value*> arguments_of(Block* block) {
   return arguments;
 }
 
-std::vector<Value*> results_of(Op* op) {
+}  // namespace
+
+std::vector<Value*> GraphBuilder::results_of(Op* op) {
   std::vector<Value*> results;
   for (unsigned i = 0; i < op->result_count(); ++i) results.push_back(op->result(i));
   return results;
 }
-
-}  // namespace
 
 /// Goes on after an op whose regions were filled.
 void GraphBuilder::leave(Op* op) {

@@ -84,12 +84,17 @@ bool GraphBuilder::record_call(const Datum& function, std::vector<CallArgument> 
   }
   Op* before = graph::last_op(builder_);
   Block* block = builder_.block();
+  ++function_.recorded;
+  unsigned inside = std::exchange(function_.inside_custom, 0);
   record.result = evaluator_.call(function, std::move(arguments), record.loc);
+  function_.inside_custom = inside;
+  --function_.recorded;
   if (record.result.is_poison()) return false;
   TSR_CHECK(builder_.block() == block, "a call ends where it began");
   std::vector<Op*> ops = graph::ops_since(builder_, before);
   using Purpose = graph::Forward::Purpose;
-  graph::Forward forward(builder_, directions ? Purpose::Along : Purpose::Transposed);
+  auto library = derivative_library(record.loc);
+  graph::Forward forward(builder_, directions ? Purpose::Along : Purpose::Transposed, *library);
   for (size_t i = 0; i < record.values.size(); ++i) {
     const Type type = record.values[i]->type();
     record.tangents.push_back(directions ? (*directions)[i] : graph::full(builder_, 0, type->dims, type->dtype));
@@ -115,9 +120,8 @@ bool GraphBuilder::refuse_derivative(const graph::NoDerivative& refused, Loc loc
 /// The cotangents of a record's values from those of its results; nullopt when an error was reported.
 std::optional<std::vector<Value*>> GraphBuilder::pull_back(const Record& record,
                                                            const std::vector<std::pair<Value*, Value*>>& cotangents) {
-  graph::DerivativeLibrary library;
-  library.add_rows = [&](Value* ids, Value* rows, Type table) { return add_rows(ids, rows, table, record.loc); };
-  graph::Backward backward(builder_, library);
+  auto library = derivative_library(record.loc);
+  graph::Backward backward(builder_, *library);
   for (auto [value, cotangent] : cotangents) {
     auto tangent = record.tangent_of.find(value);
     if (tangent != record.tangent_of.end()) backward.seed(tangent->second, cotangent);

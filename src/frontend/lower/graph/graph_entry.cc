@@ -508,6 +508,7 @@ bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
   if (!check_states_returned(function)) return false;
   builder_.set_loc(loc);
   builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
+  dissolve_custom_calls();
   function_.op->set(graph::attr::Func::results, std::move(names));
   return true;
 }
@@ -610,6 +611,7 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   }
   if (good && session().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
+    dissolve_custom_calls();
     std::string text = source_text(session().sources(), expr.loc);
     using entry::Result;
     Attr result = entry::make_dict(context(), {Result::name(context(), "value"), Result::text(context(), text)});

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "frontend/evaluate/session.h"
+#include "frontend/values/builtins.h"
 #include "frontend/values/state.h"
 #include "frontend/values/value.h"
 #include "ir/core/module.h"
@@ -27,6 +28,13 @@ struct RuntimeLoop {
   int64_t step = 1;
 };
 
+/// A call of a function that has a rule for its derivative, which is recorded for one.
+struct CustomCall {
+  const Function* function = nullptr;
+  std::vector<CallArgument> arguments;
+  Datum result;
+};
+
 struct GraphFunction {
   Op* op = nullptr;
   std::vector<Attr> arguments;  ///< descriptions, one for each argument of the function's block
@@ -45,6 +53,9 @@ struct GraphFunction {
   std::vector<Datum> spent;                 ///< objects that were updated, in order
   std::vector<RuntimeLoop> runtime_loops;
   unsigned counters = 0;  ///< of loops so far
+  std::vector<CustomCall> custom_calls;  ///< by number
+  unsigned recorded = 0;       ///< calls around whose derivatives are taken
+  unsigned inside_custom = 0;  ///< and calls of functions with rules, whose ops the rules stand for
 };
 
 }  // namespace tessera::frontend

@@ -2,7 +2,6 @@
 // Reverse mode: takes linear ops backwards. The cotangent of a value is the derivative of a result with respect to it;
 // it is the sum of what the uses of the value give, in the order of the ops from last to first.
 
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -12,19 +11,12 @@
 
 namespace tessera::graph {
 
-/// What rules take from the level above: functions of the library.
-struct DerivativeLibrary {
-  /// zeros of the type `table` with each row [.., D] of `rows` added to the row that `ids` [..] names. Null: an error was
-  /// reported.
-  std::function<Value*(Value* ids, Value* rows, Type table)> add_rows;
-};
-
 class Backward {
  public:
-  Backward(Builder& builder, const DerivativeLibrary& library) : builder_(&builder), library_(&library) {}
+  Backward(Builder& builder, DerivativeLibrary& library) : builder_(&builder), library_(&library) {}
 
   Builder& builder() const { return *builder_; }
-  const DerivativeLibrary& library() const { return *library_; }
+  DerivativeLibrary& library() const { return *library_; }
   /// Null: 0.
   Value* cotangent(const Value* value) const;
   /// Adds to the cotangent of a linear value; for any other value it does nothing. `term` has its dims and dtype.
@@ -44,7 +36,7 @@ class Backward {
 
  private:
   Builder* builder_;
-  const DerivativeLibrary* library_;
+  DerivativeLibrary* library_;
   std::set<const Value*> linear_;
   std::map<const Value*, Value*> cotangents_;
   NoDerivative refused_;

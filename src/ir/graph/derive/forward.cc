@@ -58,11 +58,7 @@ bool Forward::push(const std::vector<Op*>& ops) {
   for (Op* op : ops) {
     if (!has_float(op) || !depends(op, *this)) continue;
     builder_->set_loc(op->loc());
-    if (auto rule = facts(op).jvp) {
-      rule(op, *this);
-    } else {
-      refuse(op, "has no derivative yet");
-    }
+    facts(op).jvp(op, *this);
     if (refused_.op) return false;
   }
   return true;

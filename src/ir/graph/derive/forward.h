@@ -21,6 +21,22 @@ struct NoDerivative {
   std::string why;
 };
 
+class Forward;
+class Backward;
+
+/// What rules take from the level above: functions of the library and of the program.
+class DerivativeLibrary {
+ public:
+  virtual ~DerivativeLibrary() = default;
+  /// Zeros of the type `table` with each row [.., D] of `rows` added to the row that `ids` [..] names. Null: an error was
+  /// reported.
+  virtual Value* add_rows(Value* ids, Value* rows, Type table) = 0;
+  /// Sets the tangents of a gir.custom_call's results.
+  virtual void push(Op* call, Forward& forward) = 0;
+  /// Adds to the cotangents of a gir.custom_tangent's `tangents`.
+  virtual void pull(Op* tangent, Backward& backward) = 0;
+};
+
 class Forward {
  public:
   enum class Purpose : uint8_t {
@@ -29,8 +45,10 @@ class Forward {
   };
 
   /// New ops go to the builder's point, where all values are known that have tangents.
-  Forward(Builder& builder, Purpose purpose) : builder_(&builder), purpose_(purpose) {}
+  Forward(Builder& builder, Purpose purpose, DerivativeLibrary& library)
+      : builder_(&builder), library_(&library), purpose_(purpose) {}
 
+  DerivativeLibrary& library() const { return *library_; }
   Purpose purpose() const { return purpose_; }
   /// Uses `with` for a value from here on, wherever it is used.
   void replace(Value* value, Value* with);
@@ -54,6 +72,7 @@ class Forward {
 
  private:
   Builder* builder_;
+  DerivativeLibrary* library_;
   Purpose purpose_;
   std::map<const Value*, Value*> tangents_;
   std::map<const Value*, Value*> replaced_;
