@@ -110,7 +110,7 @@ def page(level):
     for family in re.findall(r'#define OP_PREFIX "([^"]*)"\n#include "([^"]*)"', text):
         tables.append((family[0], (ROOT / "src" / family[1]).read_text()))
     for table_prefix, table in tables:
-        for comment, body in rows(table, "OP"):
+        for comment, body in rows(table, "(?:COMPOSED_)?OP"):
             parts = split_top(body)
             name, slots = parts[0], parts[1] if len(parts) > 1 else ""
             written, typed = form(table_prefix, name, slots)

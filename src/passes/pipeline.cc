@@ -62,8 +62,8 @@ constexpr std::array cpu_passes = joined(kernel_passes, std::array{
     PassId::simplify_tiles,
     PassId::propagate_masks,
     PassId::simplify_tiles,
-    // Elements of sorts change places in memory.
-    PassId::decompose_sorts,
+    // What no machine has becomes other ops: elements of sorts change places in memory.
+    PassId::decompose_tile_ops,
     // Tiles become loops over fragments that fit the registers; panels are packed.
     PassId::split_to_fragments,
     PassId::simplify_tiles,
@@ -106,8 +106,8 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::narrow_integers,
     // Whole rows of a length that threads do not divide are padded in registers.
     PassId::pad_tiles,
-    // Elements of sorts change places in shared memory.
-    PassId::decompose_sorts,
+    // What no machine has becomes other ops: elements of sorts change places in shared memory.
+    PassId::decompose_tile_ops,
     // What is too large for the registers of a block becomes loops over fragments.
     PassId::split_large_tiles,
     PassId::simplify_tiles,

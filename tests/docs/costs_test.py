@@ -13,7 +13,7 @@ import pages
 ADDED = {
     "erfinv": (r"erfinv", ["src", "tools/math/minimax.py"]),
     "logaddexp": (r"logaddexp", ["src", "stdlib"]),
-    "tile.sort": (r"OpKind::Sort\b|^(OP|BUILTIN)\(Sort,|run_sort|check_sort|decompose_sorts|SortsDecomposed", ["src"]),
+    "tile.sort": (r"OpKind::Sort\b|^(OP|COMPOSED_OP|BUILTIN)\(Sort,|run_sort", ["src"]),
     "cuda:sm_89": (r"sm_89", ["src", "stdlib", "docs/status.md"]),
 }
 

@@ -83,7 +83,7 @@ def rows_of_ops():
         families = [(prefix, text)] + [(family, (ROOT / "src" / path).read_text()) for family, path in re.findall(
             r'#define OP_PREFIX "([^"]*)"\n#include "([^"]*)"', text)]
         for start, table in families:
-            yield from (start + snake(name) for name in re.findall(r"^OP\((\w+),", table, re.M))
+            yield from (start + snake(name) for name in re.findall(r"^(?:COMPOSED_)?OP\((\w+),", table, re.M))
     yield from (row.op for row in elementwise_rows.rows())
 
 

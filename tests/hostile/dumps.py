@@ -160,7 +160,7 @@ def change_attribute(random, text):
 
 
 PROPERTIES = ["canonical", "random-decomposed", "int4-widened", "attention-decomposed",
-              "one-thread", "masks-propagated", "sorts-decomposed", "fragments", "tiles-fit",
+              "one-thread", "masks-propagated", "ops-decomposed", "fragments", "tiles-fit",
               "operands-placed", "layouts-assigned", "barriers-inserted", "shared-allocated", "scratch-allocated",
               "math-expanded", "legal", "legall"]
 

@@ -21,6 +21,7 @@ namespace {
 
 using Kind = ElementwiseKind;
 using target::OpKind;
+using target::X86OpKind;
 namespace attr = target::attr;
 namespace in = target::in;
 
@@ -108,7 +109,7 @@ class FunctionTranslator {
 
   void emit(Op* op) {
     if (places_) builder_.SetCurrentDebugLocation(places_->of(op));
-    llvm::Value* value = op->info().elementwise != Kind::None ? elementwise(op) : machine_op(op);
+    llvm::Value* value = translate(op);
     if (op->result_count()) values_[op->result()] = value;
   }
 
@@ -211,8 +212,11 @@ class FunctionTranslator {
     return builder_.CreateIntCast(a, result, sign);
   }
 
-  llvm::Value* machine_op(Op* op) {
+  llvm::Value* translate(Op* op) {
     switch (target::kind_of(op)) {
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
+#include "ir/numbers/elementwise.def"
+        return elementwise(op);
       case OpKind::Return: return builder_.CreateRetVoid();
       case OpKind::Branch: return builder_.CreateBr(blocks_.at(op->successors()[0].block));
       case OpKind::CondBranch:
@@ -230,8 +234,34 @@ class FunctionTranslator {
       case OpKind::Shuffle: return shuffle(op);
       case OpKind::Concat: return concat(op);
       case OpKind::Bitcast: return builder_.CreateBitCast(in(op, 0), type(op->result()->type()));
-      default: return tile_op(op);
+      case OpKind::Offset: return builder_.CreateGEP(builder_.getInt8Ty(), in(op, 0), in(op, 1));
+      case OpKind::Load: return load(op);
+      case OpKind::LoadMasked: {
+        Type result = op->result()->type();
+        return builder_.CreateMaskedLoad(type(result), in(op, in::LoadMasked::address), align_of(op, result),
+                                         in(op, in::LoadMasked::mask), in(op, in::LoadMasked::fill));
+      }
+      case OpKind::Gather: return gather(op);
+      case OpKind::AtomicAdd: return atomic_add(op);
+      case OpKind::Store:
+        return builder_.CreateAlignedStore(in(op, in::Store::value), in(op, in::Store::address),
+                                           align_of(op, op->in(in::Store::value)->type()));
+      case OpKind::StoreMasked:
+        return builder_.CreateMaskedStore(in(op, in::StoreMasked::value), in(op, in::StoreMasked::address),
+                                          align_of(op, op->in(in::StoreMasked::value)->type()),
+                                          in(op, in::StoreMasked::mask));
+#define OP(Name, ...) case OpKind::Name:
+#include "ir/target/x86_ops.def"
+#undef OP
+        return x86_op(op);
+      // The function itself, and ops of another machine.
+      case OpKind::Func:
+#define OP(Name, ...) case OpKind::Name:
+#include "ir/target/nv_ops.def"
+#undef OP
+        break;
     }
+    not_legal(op);
   }
 
   llvm::Value* constant(Op* op) {
@@ -293,32 +323,38 @@ class FunctionTranslator {
   llvm::Value* tile(int64_t number) { return builder_.getInt8(uint8_t(number)); }
 
   /// Tile registers are named by immediates, so LLVM neither assigns nor spills them.
-  llvm::Value* tile_op(Op* op) {
-    switch (target::kind_of(op)) {
-      case OpKind::TileConfig:
+  llvm::Value* x86_op(Op* op) {
+    switch (X86OpKind(op->info().kind)) {
+      case X86OpKind::TileConfig:
         return builder_.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {tile_config()});
-      case OpKind::TileRelease: return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, {});
-      case OpKind::TileZero:
+      case X86OpKind::TileRelease: return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, {});
+      case X86OpKind::TileZero:
         return builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {},
                                         {tile(op->attr(attr::TileZero::tile))});
-      case OpKind::TileLoad:
+      case X86OpKind::TileLoad:
         return builder_.CreateIntrinsic(
             llvm::Intrinsic::x86_tileloadd64, {},
             {tile(op->attr(attr::TileLoad::tile)), in(op, in::TileLoad::address),
              in(op, in::TileLoad::stride)});
-      case OpKind::TileStore:
+      case X86OpKind::TileStore:
         return builder_.CreateIntrinsic(
             llvm::Intrinsic::x86_tilestored64, {},
             {tile(op->attr(attr::TileStore::tile)), in(op, in::TileStore::address),
              in(op, in::TileStore::stride)});
-      case OpKind::DotBf16: return dot_bf16(op);
-      case OpKind::TileDotBf16:
+      case X86OpKind::DotBf16: return dot_bf16(op);
+      case X86OpKind::TileDotBf16:
         return builder_.CreateIntrinsic(
             llvm::Intrinsic::x86_tdpbf16ps, {},
             {tile(op->attr(attr::TileDotBf16::tile)), tile(op->attr(attr::TileDotBf16::a)),
              tile(op->attr(attr::TileDotBf16::b))});
-      default: return memory_op(op);
+      case X86OpKind::Prefetch:
+        return builder_.CreateIntrinsic(
+            llvm::Intrinsic::prefetch, {in(op, 0)->getType()},
+            {in(op, 0), builder_.getInt32(0),
+             builder_.getInt32(uint32_t(op->attr(attr::Prefetch::locality))),
+             builder_.getInt32(1)});
     }
+    not_legal(op);
   }
 
   /// The factor that is the same in all lanes is the second, which the machine can broadcast from memory.
@@ -351,35 +387,6 @@ class FunctionTranslator {
     return builder_.CreateAtomicRMW(is_float(dtype) ? llvm::AtomicRMWInst::FAdd : llvm::AtomicRMWInst::Add,
                                     in(op, in::AtomicAdd::address), in(op, in::AtomicAdd::value),
                                     llvm::MaybeAlign(byte_size(dtype)), llvm::AtomicOrdering::Monotonic);
-  }
-
-  llvm::Value* memory_op(Op* op) {
-    switch (target::kind_of(op)) {
-      case OpKind::Offset: return builder_.CreateGEP(builder_.getInt8Ty(), in(op, 0), in(op, 1));
-      case OpKind::Load: return load(op);
-      case OpKind::LoadMasked: {
-        Type result = op->result()->type();
-        return builder_.CreateMaskedLoad(type(result), in(op, in::LoadMasked::address), align_of(op, result),
-                                         in(op, in::LoadMasked::mask), in(op, in::LoadMasked::fill));
-      }
-      case OpKind::Gather: return gather(op);
-      case OpKind::AtomicAdd:
-        return atomic_add(op);
-      case OpKind::Store:
-        return builder_.CreateAlignedStore(in(op, in::Store::value), in(op, in::Store::address),
-                                           align_of(op, op->in(in::Store::value)->type()));
-      case OpKind::StoreMasked:
-        return builder_.CreateMaskedStore(in(op, in::StoreMasked::value), in(op, in::StoreMasked::address),
-                                          align_of(op, op->in(in::StoreMasked::value)->type()),
-                                          in(op, in::StoreMasked::mask));
-      case OpKind::Prefetch:
-        return builder_.CreateIntrinsic(
-            llvm::Intrinsic::prefetch, {in(op, 0)->getType()},
-            {in(op, 0), builder_.getInt32(0),
-             builder_.getInt32(uint32_t(op->attr(attr::Prefetch::locality))),
-             builder_.getInt32(1)});
-      default: not_legal(op);
-    }
   }
 
   llvm::Value* load(Op* op) {

@@ -108,8 +108,10 @@ void Emitter::make_parameters(Block* entry) {
 }
 
 void Emitter::emit(Op* op) {
-  if (op->info().elementwise != ElementwiseKind::None) return emit_elementwise(op);
   switch (target::kind_of(op)) {
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
+#include "ir/numbers/elementwise.def"
+      return emit_elementwise(op);
     case OpKind::Constant:
     case OpKind::Splat:
     case OpKind::Iota:
@@ -130,9 +132,18 @@ void Emitter::emit(Op* op) {
       int64_t align = op->attr(common::Access::align).value_or(0);
       return emit_store(in(op, 0), in(op, 1), masked ? &in(op, 2) : nullptr, align);
     }
-    default:
-      if (!emit_nv(op)) not_legal(op);
+#define OP(Name, ...) case OpKind::Name:
+#include "ir/target/nv_ops.def"
+#undef OP
+      return emit_nv(op);
+    // Ends of blocks, which end_block writes, and ops of another machine.
+    case OpKind::Func: case OpKind::Return: case OpKind::Branch: case OpKind::CondBranch:
+#define OP(Name, ...) case OpKind::Name:
+#include "ir/target/x86_ops.def"
+#undef OP
+      break;
   }
+  not_legal(op);
 }
 
 Instruction& Emitter::add(std::vector<uint32_t> defs, std::string text, std::vector<uint32_t> also_used) {

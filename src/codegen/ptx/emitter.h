@@ -146,7 +146,7 @@ class Emitter {
   Operand load_piece(std::string_view instruction, const std::string& from, Operand mask, Operand fill, WordClass cls);
 
   // nv_ops.cc
-  bool emit_nv(Op* op);
+  void emit_nv(Op* op);
   void emit_special(Op* op, std::string_view name);
   void emit_shuffle_lanes(Op* op);
   void emit_mbarrier(Op* op);

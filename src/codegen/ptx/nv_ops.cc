@@ -9,6 +9,7 @@
 
 namespace tessera::codegen::ptx {
 
+using target::NvOpKind;
 using target::OpKind;
 namespace attr = target::attr;
 namespace in_ = target::in;
@@ -23,73 +24,71 @@ void Emitter::emit_special(Op* op, std::string_view name) {
   define(op, {make(WordClass::Single, "mov.u32 {}, {}", name)});
 }
 
-bool Emitter::emit_nv(Op* op) {
-  switch (target::kind_of(op)) {
-    case OpKind::ThreadId: emit_special(op, "%tid.x"); break;
-    case OpKind::CtaId: emit_special(op, "%ctaid.x"); break;
-    case OpKind::CtaCount: emit_special(op, "%nctaid.x"); break;
-    case OpKind::ClusterRank: emit_special(op, "%cluster_ctarank"); break;
-    case OpKind::SharedBase: emit_special(op, "tessera_shared"); break;
-    case OpKind::Undefined: define(op, std::vector<Operand>(word_count(op->result()->type()))); break;
-    case OpKind::ShuffleXor:
-    case OpKind::ShuffleIndex: emit_shuffle_lanes(op); break;
-    case OpKind::Elect: define(op, {make(WordClass::Predicate, "elect.sync _|{}, 0xffffffff")}); break;
-    case OpKind::Barrier:
+void Emitter::emit_nv(Op* op) {
+  switch (target::NvOpKind(op->info().kind)) {
+    case NvOpKind::ThreadId: emit_special(op, "%tid.x"); break;
+    case NvOpKind::CtaId: emit_special(op, "%ctaid.x"); break;
+    case NvOpKind::CtaCount: emit_special(op, "%nctaid.x"); break;
+    case NvOpKind::ClusterRank: emit_special(op, "%cluster_ctarank"); break;
+    case NvOpKind::SharedBase: emit_special(op, "tessera_shared"); break;
+    case NvOpKind::Undefined: define(op, std::vector<Operand>(word_count(op->result()->type()))); break;
+    case NvOpKind::ShuffleXor:
+    case NvOpKind::ShuffleIndex: emit_shuffle_lanes(op); break;
+    case NvOpKind::Elect: define(op, {make(WordClass::Predicate, "elect.sync _|{}, 0xffffffff")}); break;
+    case NvOpKind::Barrier:
       line("bar.sync {}, {}", op->attr(attr::Barrier::id), op->attr(attr::Barrier::threads));
       break;
-    case OpKind::BarrierArrive:
+    case NvOpKind::BarrierArrive:
       line("bar.arrive {}, {}", op->attr(attr::BarrierArrive::id),
            op->attr(attr::BarrierArrive::threads));
       break;
-    case OpKind::WarpSync: line("bar.warp.sync 0xffffffff"); break;
-    case OpKind::ClusterArrive: line("barrier.cluster.arrive.aligned"); break;
-    case OpKind::ClusterWait: line("barrier.cluster.wait.aligned"); break;
-    case OpKind::MapShared:
+    case NvOpKind::WarpSync: line("bar.warp.sync 0xffffffff"); break;
+    case NvOpKind::ClusterArrive: line("barrier.cluster.arrive.aligned"); break;
+    case NvOpKind::ClusterWait: line("barrier.cluster.wait.aligned"); break;
+    case NvOpKind::MapShared:
       define(op, {make(WordClass::Single, "mapa.shared::cluster.u32 {}, {}, {}", text(pointer_word(in(op, 0))),
                        text(in(op, 1).words[0]))});
       break;
-    case OpKind::MatrixDescriptor: emit_matrix_descriptor(op); break;
-    case OpKind::MbarrierInit:
-    case OpKind::MbarrierExpect:
-    case OpKind::MbarrierArrive:
-    case OpKind::MbarrierWait: emit_mbarrier(op); break;
-    case OpKind::FenceMbarrierInit: line("fence.mbarrier_init.release.cluster"); break;
-    case OpKind::FenceAsync: line("fence.proxy.async.shared::cta"); break;
-    case OpKind::TmaLoad:
-    case OpKind::TmaStore:
-    case OpKind::PrefetchDescriptor: emit_tma(op); break;
-    case OpKind::BulkCommit: line("cp.async.bulk.commit_group"); break;
-    case OpKind::BulkWait:
+    case NvOpKind::MatrixDescriptor: emit_matrix_descriptor(op); break;
+    case NvOpKind::MbarrierInit:
+    case NvOpKind::MbarrierExpect:
+    case NvOpKind::MbarrierArrive:
+    case NvOpKind::MbarrierWait: emit_mbarrier(op); break;
+    case NvOpKind::FenceMbarrierInit: line("fence.mbarrier_init.release.cluster"); break;
+    case NvOpKind::FenceAsync: line("fence.proxy.async.shared::cta"); break;
+    case NvOpKind::TmaLoad:
+    case NvOpKind::TmaStore:
+    case NvOpKind::PrefetchDescriptor: emit_tma(op); break;
+    case NvOpKind::BulkCommit: line("cp.async.bulk.commit_group"); break;
+    case NvOpKind::BulkWait:
       line("cp.async.bulk.wait_group{} {}", op->attr(attr::BulkWait::read) ? ".read" : "",
            op->attr(attr::BulkWait::pending));
       break;
-    case OpKind::CpAsync: emit_cp_async(op); break;
-    case OpKind::CpAsyncCommit: line("cp.async.commit_group"); break;
-    case OpKind::CpAsyncWait:
+    case NvOpKind::CpAsync: emit_cp_async(op); break;
+    case NvOpKind::CpAsyncCommit: line("cp.async.commit_group"); break;
+    case NvOpKind::CpAsyncWait:
       line("cp.async.wait_group {}", op->attr(attr::CpAsyncWait::pending));
       break;
-    case OpKind::Wgmma: emit_wgmma(op); break;
-    case OpKind::WgmmaFence: add({}, "wgmma.fence.sync.aligned").role = Role::Fence; break;
-    case OpKind::WgmmaCommit: line("wgmma.commit_group.sync.aligned"); break;
-    case OpKind::WgmmaWait: emit_wgmma_wait(op); break;
-    case OpKind::MmaSync: emit_mma_sync(op); break;
-    case OpKind::Ldmatrix:
-    case OpKind::Stmatrix: emit_matrices(op); break;
-    case OpKind::SetMaxRegisters:
+    case NvOpKind::Wgmma: emit_wgmma(op); break;
+    case NvOpKind::WgmmaFence: add({}, "wgmma.fence.sync.aligned").role = Role::Fence; break;
+    case NvOpKind::WgmmaCommit: line("wgmma.commit_group.sync.aligned"); break;
+    case NvOpKind::WgmmaWait: emit_wgmma_wait(op); break;
+    case NvOpKind::MmaSync: emit_mma_sync(op); break;
+    case NvOpKind::Ldmatrix:
+    case NvOpKind::Stmatrix: emit_matrices(op); break;
+    case NvOpKind::SetMaxRegisters:
       line("setmaxnreg.{}.sync.aligned.u32 {}",
            op->attr(attr::SetMaxRegisters::increase) ? "inc" : "dec",
            op->attr(attr::SetMaxRegisters::count));
       break;
-    case OpKind::FmaClamped: emit_function(op, "fma.rn.sat.f32"); break;
-    case OpKind::ApproxExp2: emit_function(op, "ex2.approx.ftz.f32"); break;
-    case OpKind::ApproxLog2: emit_function(op, "lg2.approx.f32"); break;
-    case OpKind::ApproxReciprocal: emit_function(op, "rcp.approx.f32"); break;
-    case OpKind::ApproxRsqrt: emit_function(op, "rsqrt.approx.f32"); break;
-    case OpKind::ApproxSqrt: emit_function(op, "sqrt.approx.f32"); break;
-    case OpKind::ApproxTanh: emit_function(op, "tanh.approx.f32"); break;
-    default: return false;
+    case NvOpKind::FmaClamped: emit_function(op, "fma.rn.sat.f32"); break;
+    case NvOpKind::ApproxExp2: emit_function(op, "ex2.approx.ftz.f32"); break;
+    case NvOpKind::ApproxLog2: emit_function(op, "lg2.approx.f32"); break;
+    case NvOpKind::ApproxReciprocal: emit_function(op, "rcp.approx.f32"); break;
+    case NvOpKind::ApproxRsqrt: emit_function(op, "rsqrt.approx.f32"); break;
+    case NvOpKind::ApproxSqrt: emit_function(op, "sqrt.approx.f32"); break;
+    case NvOpKind::ApproxTanh: emit_function(op, "tanh.approx.f32"); break;
   }
-  return true;
 }
 
 /// Addresses of shared memory are below 2^18, so that their 16-byte units fill the 14 bits they have.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "support/check.h"
 #include "support/diagnostic.h"
 
 namespace tessera::names {
@@ -75,7 +78,19 @@ std::vector<const PolicyRow*> policies_of(PolicySubject subject) {
   return found;
 }
 
-bool is_policy(std::string_view text) { return find<PolicyRow>(policies, text) != nullptr; }
+const PolicyRow* find_policy(std::string_view text) { return find<PolicyRow>(policies, text); }
+
+std::string example_of(const PolicyRow& policy) {
+  switch (policy.subject) {
+    case PolicySubject::DType: return fmt::format("a dtype: Tensor[B, D, bf16 @{}]", policy.form);
+    case PolicySubject::Cache:
+      return fmt::format("the type of a cache: KVCache[\"B\", \"H\", \"S_max\", \"D_h\", bf16] @{}", policy.form);
+    case PolicySubject::State: return fmt::format("the type of a state: state: OptimizerState[w] @{}", policy.form);
+    case PolicySubject::Optimizer:
+      return fmt::format("the type of an optimiser's state: state: OptimizerState[w] @{}", policy.form);
+  }
+  TSR_UNREACHABLE("a policy of nothing");
+}
 
 std::span<const EffectRow> effects() { return effect_rows; }
 const EffectRow* find_effect(std::string_view text) { return find(effects(), text); }

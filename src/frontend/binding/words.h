@@ -79,7 +79,10 @@ struct PolicyRow {
 };
 /// Those of a subject; a cache and the state of an optimiser have those of states, too.
 std::vector<const PolicyRow*> policies_of(PolicySubject subject);
-bool is_policy(std::string_view text);
+const PolicyRow* find_policy(std::string_view text);
+/// What a policy stands behind, with an example.
+std::string example_of(const PolicyRow& policy);
+inline bool is_policy(std::string_view text) { return find_policy(text) != nullptr; }
 
 struct EffectRow {
   std::string_view text;

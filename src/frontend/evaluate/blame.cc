@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "frontend/evaluate/links.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
 #include "frontend/values/origins.h"
 #include "ir/core/op.h"
@@ -138,6 +139,17 @@ void Blame::help_exchange(DiagnosticEngine::Builder& builder, std::string messag
   std::vector<Edit> edits = exchanged(session_.sources(), first, second, false);
   bool is_library = session_.is_builtin(first) || session_.is_builtin(second);
   edits.empty() || is_library ? builder.help(std::move(message)) : builder.fix(std::move(message), std::move(edits));
+}
+
+bool Blame::help_member_conversion(DiagnosticEngine::Builder& builder, Loc object, const ast::Identifier& name,
+                                   std::string_view callee) const {
+  std::optional<std::string> argument = called_with(session_.sources(), name.loc);
+  std::string_view dtype = argument ? converted_to(name.text, *argument) : std::string_view();
+  if (dtype.empty() || session_.is_builtin(name.loc)) return false;
+  std::vector<Edit> edits = as_function(session_.sources(), object, name.loc, callee, dtype);
+  if (edits.empty()) return false;
+  builder.fix(fmt::format("a conversion is {}(x, {})", callee, dtype), std::move(edits));
+  return true;
 }
 
 bool Blame::certainly_differ(Dim a, Dim b) const {

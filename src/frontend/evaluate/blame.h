@@ -62,6 +62,9 @@ class Blame {
   std::string written(ElementwiseKind kind, Loc loc) const;
   /// Says that two arguments change places, as a fix where each is written on one line.
   void help_exchange(DiagnosticEngine::Builder& builder, std::string message, Loc first, Loc second) const;
+  /// The conversion that a method of other libraries is, `x.to(float16)`, as a call; false where it is none.
+  bool help_member_conversion(DiagnosticEngine::Builder& builder, Loc object, const ast::Identifier& name,
+                              std::string_view callee) const;
 
   // Sizes and shapes.
   /// Whether two sizes are different whatever they are, given the facts.

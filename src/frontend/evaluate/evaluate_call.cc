@@ -134,8 +134,10 @@ class ArgumentMatcher {
       chosen_[i] = &argument;
       return true;
     }
-    evaluator_.report(diag::repeated_argument, argument.loc, slots_[i].name, callee_)
-        .label(chosen_[i]->loc, "it is given here first");
+    auto builder = evaluator_.report(diag::repeated_argument, argument.loc, slots_[i].name, callee_);
+    builder.label(chosen_[i]->loc, "it is given here first");
+    bool is_part = chosen_[i]->value.is_ir() && (callee_ == "concat" || callee_ == "stack");
+    if (is_part) builder.help(std::string(several_tensors));
     return false;
   }
 

@@ -10,6 +10,7 @@
 #include "frontend/fixes/operand_text.h"
 #include "frontend/values/check_numerics.h"
 #include "frontend/values/tile_builtins.h"
+#include "ir/core/op.h"
 #include "ir/core/op_info.h"
 #include "frontend/values/transform.h"
 #include "support/diagnostic_rows.h"
@@ -69,9 +70,12 @@ Datum Evaluator::attribute(const Datum& object, const ast::Identifier& name, Loc
   }
   if ((object.is_scalar() || object.is_sequence()) && report_no_tensor(object, name)) return Datum::poison();
   auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
+  bool is_function = object.is(DatumKind::Function) || object.is(DatumKind::Builtin);
   std::string_view help = object.is(DatumKind::Tuple)    ? help_for_tuple(name.text)
                           : object.is(DatumKind::String) ? help_for_string(name.text)
-                                                         : std::string_view();
+                          : is_function && name.text == "with_schedule"
+                              ? "kernels have it; those of the library are imported from tessera.stdlib"
+                              : std::string_view();
   if (!help.empty()) builder.help(std::string(help));
   return Datum::poison();
 }
@@ -88,9 +92,29 @@ Datum Evaluator::subscript(const Datum& object, ast::ExprList indices, Scope& sc
   return Datum::poison();
 }
 
+namespace {
+
+bool is_mask(const Datum& datum) {
+  return datum.is(DatumKind::Bool) || (datum.is_ir() && datum.as_ir().value->type()->dtype == DType::Bool);
+}
+
+/// `where(a, mask, b)`: one of the values is a mask, and what stands in its place is none.
+bool report_displaced_mask(const Blame& blame, const BoundArguments& arguments) {
+  bool is_first = is_mask(arguments[1]);
+  if (arguments[0].is_poison() || is_mask(arguments[0]) || is_first == is_mask(arguments[2])) return false;
+  auto builder = blame.report(diag::wrong_kind, arguments.locs[0], "the condition of 'where'", describe(arguments[0]),
+                              "a mask, of bool,");
+  blame.help_exchange(builder, "the condition stands first", arguments.locs[0], arguments.locs[is_first ? 1 : 2]);
+  return true;
+}
+
+}  // namespace
+
 Datum Evaluator::call_builtin(const Builtin& builtin, std::vector<CallArgument> arguments, Loc loc) {
   std::optional<BoundArguments> bound = bind_arguments(builtin, std::move(arguments), loc);
   if (!bound) return Datum::poison();
+  bool selects = builtin.elementwise == ElementwiseKind::Select;
+  if (selects && report_displaced_mask(blame_, *bound)) return Datum::poison();
   if (std::optional<Datum> value = compile_time_builtin(*this, builtin, *bound)) return *value;
   if (builtin.elementwise != ElementwiseKind::None) return apply(builtin.elementwise, bound->values, loc);
   std::optional<Datum> result = lowering_.call_builtin(builtin, *bound, loc);
@@ -312,7 +336,7 @@ Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) co
     bool is_tensor = datum.is_ir() && !datum.as_ir().value->type()->dims.empty();
     bool is_fraction = datum.is(DatumKind::Float) || (datum.is_ir() && is_float(datum.as_ir().storage));
     if (is_tensor) {
-      if (what == "argument 'axis'") builder.help("several tensors are one argument, a tuple: (x, y)");
+      if (what == "argument 'axis'") builder.help(std::string(several_tensors));
       return nullptr;
     }
     if (what == "argument 'axis'" && !is_fraction) {

@@ -1,6 +1,7 @@
 #include "frontend/evaluate/kernel_value.h"
 
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/fixes/operand_text.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -20,6 +21,30 @@ void report_without_result(const Blame& blame, const Function& kernel) {
       .help("write '-> Tensor[…]' for what it returns, or 'out: Region[write] Tensor[…]' for what it stores to");
 }
 
+namespace {
+
+/// `with_schedule(BM=2)`: the arguments are those of a schedule.
+void help_keys(const Evaluator& evaluator, DiagnosticEngine::Builder& builder,
+               const std::vector<CallArgument>& arguments) {
+  const SourceManager& sources = evaluator.session().sources();
+  Loc first = arguments.front().name_loc, last = arguments.back().loc;
+  std::string message = fmt::format("keys stand in a schedule: with_schedule(Schedule({}=…))", arguments[0].name);
+  bool is_written = first.known() && is_operand(sources, last) && !evaluator.session().is_builtin(first);
+  if (!is_written) {
+    builder.help(std::move(message));
+    return;
+  }
+  // The brackets of a tuple are no part of its place.
+  std::string_view line = sources.file(last.file).line(last.line);
+  size_t end = last.column - 1 + last.length;
+  bool is_bracketed = arguments.back().value.is(DatumKind::Tuple) && end < line.size() && line[end] == ')' &&
+                      line[end - 1] != ')';
+  if (is_bracketed) last.length += 1;
+  builder.fix(std::move(message), {{first.before(), "Schedule("}, {last.behind(), ")"}});
+}
+
+}  // namespace
+
 Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& arguments,
                          Loc loc) const {
   if (arguments.size() != 1 || !arguments[0].name.empty()) {
@@ -27,9 +52,7 @@ Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& 
     auto builder = evaluator.report(diag::wrong_argument_count, loc, "with_schedule",
                                     has_key ? "1 argument without a name" : "1 argument",
                                     counted_verb(arguments.size(), has_key ? "named one" : ""));
-    if (has_key) {
-      builder.help(fmt::format("keys stand in a schedule: with_schedule(Schedule({}=…))", arguments[0].name));
-    }
+    if (has_key) help_keys(evaluator, builder, arguments);
     return Datum::poison();
   }
   const Datum& schedule = arguments[0].value;

@@ -277,7 +277,7 @@ TypePattern TypeReader::read_privileged(const ast::PrivilegedType& privileged) {
   for (const ast::Expr* privilege : privileged.privileges) {
     const auto* name = ast::as<ast::Name>(privilege);
     if (!name) return malformed(privilege->loc, "a privilege of 'Region' is a name");
-    pattern.privileges.emplace_back(name->text);
+    pattern.privileges.push_back({std::string(name->text), name->loc});
   }
   return pattern;
 }
@@ -332,6 +332,10 @@ bool TypeReader::unknown_policy(const ast::Expr& policy, names::PolicySubject su
   const auto* call = ast::as<ast::Call>(&policy);
   const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
   auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
+  if (const names::PolicyRow* row = name ? names::find_policy(name->text) : nullptr) {
+    builder.help(fmt::format("'@{}' stands behind {}", name->text, names::example_of(*row)));
+    return false;
+  }
   std::vector<std::string> names, forms;
   for (const names::PolicyRow* row : names::policies_of(subject)) {
     names.emplace_back(row->text);

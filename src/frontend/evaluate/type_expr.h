@@ -55,6 +55,11 @@ struct DimPattern {
   Loc loc;
 };
 
+struct Privilege {
+  std::string name;
+  Loc loc;
+};
+
 /// A type as written.
 struct TypePattern {
   PatternKind kind = PatternKind::Any;
@@ -63,7 +68,7 @@ struct TypePattern {
   std::string dtype_symbol;  ///< not empty: a dtype parameter
   Policies policies;
   std::string layout;                   ///< empty: the default
-  std::vector<std::string> privileges;  ///< of Region[…]
+  std::vector<Privilege> privileges;    ///< of Region[…]
   std::vector<TypePattern> elements;    ///< Tuple
   StateKind state = StateKind::KVCache;
   StatePolicies state_policies;

@@ -82,6 +82,7 @@ constexpr Row members[] = {
     {"norm", "write sqrt(sum({0} * {0}, axis=1))"},
     {"repeat_interleave", "an axis is added and repeated: broadcast_to({0}[:, None], shape), then reshape"},
     {"nonzero", counts_data}, {"unique", counts_data}, {"tolist", "'tsr run' prints what an entry returns"},
+    {"with_schedule", "a kernel has it, before its call: kernel.with_schedule(Schedule(BM=2))({0})"},
     {"__len__", "the extents are {0}.shape"}, {"block_until_ready", placed},
     {"item", "a number that is computed is a tensor of rank 0; 'tsr run' prints it"},
     {"at", "a tensor with a part replaced is a new one, of where(…) or concat(…)"}};
@@ -344,7 +345,8 @@ constexpr std::pair<std::string_view, std::string_view> keywords[] = {
     {"strides", "stride"},   {"min", "low"},          {"max", "high"},            {"a_min", "low"},
     {"a_max", "high"},       {"negative_slope", "slope"}, {"num_groups", "groups"}, {"weight", "scale"},
     {"gamma", "scale"},      {"beta", "bias"},        {"epsilon", "eps"},         {"lr", "rate"},
-    {"num_classes", "size"}, {"chunks", "count"},     {"ignore_index", "ignore"}, {"label_smoothing", "smoothing"}};
+    {"num_classes", "size"}, {"chunks", "count"},     {"ignore_index", "ignore"}, {"label_smoothing", "smoothing"},
+    {"accumulator", "acc"}};
 
 template <size_t N>
 bool has(const std::string_view (&names)[N], std::string_view name) {
@@ -367,6 +369,18 @@ std::string about(std::string_view help, std::string_view x, std::string_view dt
 }
 
 }  // namespace
+
+bool is_conversion(std::string_view member) {
+  return find(members, member) == moved || find(members, member) == converted;
+}
+
+std::string_view converted_to(std::string_view member, std::string_view argument) {
+  bool has_argument = member == "to" || member == "astype" || member == "type";
+  if (!has_argument) return is_conversion(member) && argument.empty() ? dtype_here(member) : std::string_view();
+  bool is_text = argument.size() > 1 && (argument[0] == '"' || argument[0] == '\'') && argument.back() == argument[0];
+  if (is_text) argument = argument.substr(1, argument.size() - 2);
+  return argument == "int" ? "i64" : dtype_here(argument);  // the integers of Python and of its arrays
+}
 
 std::string help_for_member(std::string_view name, std::string_view x) {
   // `x.relu_()` changes a tensor in its place elsewhere.
@@ -475,6 +489,12 @@ std::string_view help_for_keyword(std::string_view callee, std::string_view keyw
   }
   if (keyword == "device" || keyword == "requires_grad" || keyword == "inplace" || keyword == "out") {
     return "values have no place of their own: leave it out";
+  }
+  if (callee == "tile.dot" && keyword == "out_dtype") {
+    return "the result has the dtype of 'acc', which is f32 for narrow floats; it is converted by tile.cast(acc, bf16)";
+  }
+  if (callee == "tile.dot" && (keyword == "allow_tf32" || keyword == "input_precision")) {
+    return "the dtype of the operands says it: f32 is multiplied as f32, tile.cast(a, tf32) as tf32";
   }
   if (keyword == "attn_mask") return "a mask is given as a bias: bias=where(mask, 0.0, -INF)";
   if (keyword == "reduction") return "the result has a loss for each row: mean(…) or sum(…) of it is one number";

@@ -9,6 +9,10 @@ namespace tessera::frontend {
 
 /// How to say what a method or member of tensors says elsewhere; `x` is the tensor. Empty for an unknown name.
 std::string help_for_member(std::string_view name, std::string_view x);
+/// Whether a member of tensors converts or moves them elsewhere: `astype`, `half`.
+bool is_conversion(std::string_view member);
+/// The dtype that such a call converts to: "bf16" for `to` and "torch.bfloat16"; empty where it names none.
+std::string_view converted_to(std::string_view member, std::string_view argument);
 /// The same of methods of lists; `parts` is the list.
 std::string help_for_list(std::string_view name, std::string_view parts);
 /// The same of tuples and of texts.
@@ -28,6 +32,8 @@ std::string_view help_for_dtype(std::string_view foreign);
 std::string_view help_for_type(std::string_view foreign);
 /// Of a clause of a function of the library that does not hold, where functions of that name elsewhere ask for less.
 std::string_view help_for_clause(std::string_view clause, std::string_view callee);
+/// Of tensors that a call gives one by one: concat(x, y).
+constexpr std::string_view several_tensors = "several tensors are one argument, a tuple: (x, y)";
 /// How a loop takes the rows of a tensor.
 std::string_view help_for_rows();
 /// Of a text that an argument is elsewhere: padding="same".

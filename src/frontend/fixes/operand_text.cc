@@ -61,6 +61,26 @@ std::vector<Edit> postfixed(const SourceManager& sources, Loc loc, std::string_v
   return {{loc.before(), "("}, {loc.behind(), ")" + std::string(suffix)}};
 }
 
+std::optional<std::string> called_with(const SourceManager& sources, Loc name) {
+  std::string_view line = sources.file(name.file).line(name.line);
+  size_t open = name.column - 1 + name.length;
+  if (!name.known() || open >= line.size() || line[open] != '(') return std::nullopt;
+  size_t end = line.find_first_of("(),", open + 1);
+  if (end == std::string_view::npos || line[end] != ')') return std::nullopt;
+  return std::string(line.substr(open + 1, end - open - 1));
+}
+
+std::vector<Edit> as_function(const SourceManager& sources, Loc object, Loc name, std::string_view callee,
+                              std::string_view argument) {
+  std::optional<std::string> given = called_with(sources, name);
+  bool is_written = given && is_operand(sources, object) && object.line == name.line;
+  if (!is_written) return {};
+  Loc member = name;
+  member.column -= 1;
+  member.length += 3 + uint32_t(given->size());  // with '.' and brackets
+  return {{object.before(), std::string(callee) + "("}, {member, ", " + std::string(argument) + ")"}};
+}
+
 std::vector<Edit> exchanged(const SourceManager& sources, Loc first, Loc second, bool is_operator) {
   if (text_of(sources, first).empty() || text_of(sources, second).empty()) return {};
   auto moved = [&](Loc loc) {

@@ -1,6 +1,7 @@
 #pragma once
 // Operands as they are written, and edits of them.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,5 +22,12 @@ std::vector<Edit> postfixed(const SourceManager& sources, Loc loc, std::string_v
 /// What exchanges two operands or arguments, which those of an operator keep together by brackets; nothing where one is
 /// not on one line.
 std::vector<Edit> exchanged(const SourceManager& sources, Loc first, Loc second, bool is_operator);
+
+/// A method as it is called on one line, `x.name(argument)`: its argument, without brackets or a comma.
+std::optional<std::string> called_with(const SourceManager& sources, Loc name);
+
+/// What makes such a call, with an object at `object`, one of a function: `callee(x, argument)`.
+std::vector<Edit> as_function(const SourceManager& sources, Loc object, Loc name, std::string_view callee,
+                              std::string_view argument);
 
 }  // namespace tessera::frontend

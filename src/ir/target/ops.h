@@ -9,6 +9,18 @@ namespace tessera::target {
 #include "ir/core/op_enums.inc"
 #undef OPS_FILE
 
+/// The rows of a machine's own table, as the kinds that they are.
+enum class NvOpKind : uint16_t {
+#define OP(Name, ...) Name = uint16_t(OpKind::Name),
+#include "ir/target/nv_ops.def"
+#undef OP
+};
+enum class X86OpKind : uint16_t {
+#define OP(Name, ...) Name = uint16_t(OpKind::Name),
+#include "ir/target/x86_ops.def"
+#undef OP
+};
+
 /// The kind of an op of this level.
 inline OpKind kind_of(const Op* op) { return OpKind(op->info().kind); }
 /// The op of this level with that elementwise meaning.

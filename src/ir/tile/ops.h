@@ -9,6 +9,12 @@ namespace tessera::tile {
 #include "ir/core/op_enums.inc"
 #undef OPS_FILE
 
+/// The ops that decompose_tile_ops writes as others.
+constexpr OpKind composed_ops[] = {
+#define COMPOSED_OP(Name, ...) OpKind::Name,
+#include "ir/tile/composed_ops.inc"
+};
+
 /// The kind of an op of this level.
 inline OpKind kind_of(const Op* op) {
   return OpKind(op->info().kind);

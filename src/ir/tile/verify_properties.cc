@@ -50,10 +50,13 @@ std::string has_limit_to_propagate(Op* op) {
   return op->is(info(OpKind::Within)) ? "no op that combines elements has its limits yet" : std::string();
 }
 
-template <OpKind... kinds>
-std::string is_left(Op* op) {
-  return (op->is(info(kinds)) || ...) ? "none of these may be left" : std::string();
+std::string is_left(bool is_one) { return is_one ? "none of these may be left" : std::string(); }
+
+std::string is_composed(Op* op) {
+  return is_left(std::ranges::any_of(composed_ops, [&](OpKind kind) { return op->is(info(kind)); }));
 }
+
+std::string is_channel(Op* op) { return is_left(op->is(info(OpKind::Channel))); }
 
 std::string is_no_fragment(Op* op) {
   constexpr int64_t most = 16384;  // each of its elements is an operand of some instruction

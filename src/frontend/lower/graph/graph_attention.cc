@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
 #include "ir/graph/attention.h"
@@ -48,6 +49,42 @@ std::optional<GraphBuilder::AttentionTensors> GraphBuilder::attention_tensors(
   return tensors;
 }
 
+/// Tensors with positions before heads, as some libraries have them, beside others with heads before positions.
+bool GraphBuilder::report_exchanged_axes(const AttentionTensors& tensors, const BoundArguments& arguments) {
+  const std::vector<Dim>& q = tensors.q.value->type()->dims;
+  auto is_exchanged = [&](const IrValue& tensor) {
+    const std::vector<Dim>& dims = tensor.value->type()->dims;
+    return dims[1] != dims[2] && dims[1] == q[2] && dims[2] == q[1] && dims[0] == q[0] && dims[3] == q[3];
+  };
+  bool has_k = is_exchanged(tensors.k), has_v = is_exchanged(tensors.v);
+  if (!has_k && !has_v) return false;
+  bool is_grouped = has_k && has_v && graph::heads_per_group(q[1], tensors.k.value->type()->dims[1]);
+  if (is_grouped) return false;  // as many heads of k and v as divide those of q may well be meant
+  // Where k and v agree, q is the one to change if its second extent is no number: heads mostly are.
+  bool is_of_q = has_k && has_v && !q[1]->constant() && q[2]->constant();
+  std::vector<AttentionArgument> wrong;
+  if (is_of_q) wrong = {Q};
+  if (!is_of_q && has_k) wrong.push_back(K);
+  if (!is_of_q && has_v) wrong.push_back(V);
+  const IrValue& first = is_of_q ? tensors.q : has_k ? tensors.k : tensors.v;
+  std::vector<Dim> given = first.value->type()->dims, wanted = given;
+  std::swap(wanted[1], wanted[2]);
+  auto builder = report(diag::wrong_kind, arguments.locs[wrong[0]], fmt::format("the shape of '{}'", names[wrong[0]]),
+                        to_text(given), to_text(wanted));
+  const IrValue& other = is_of_q ? tensors.k : tensors.q;
+  builder.label(arguments.locs[is_of_q ? K : Q],
+                fmt::format("'{}' is {}", names[is_of_q ? K : Q], to_text(other.value->type()->dims)));
+  std::vector<Edit> edits;
+  for (AttentionArgument each : wrong) {
+    Loc loc = arguments.locs[each];
+    if (!is_operand(session().sources(), loc) || session().is_builtin(loc)) continue;
+    edits.push_back({loc, fmt::format("transpose({}, 0, 2, 1, 3)", source_text(session().sources(), loc))});
+  }
+  std::string message = "the axes are batch, heads, positions and head dimension, of all three";
+  edits.size() == wrong.size() ? builder.fix(std::move(message), std::move(edits)) : builder.help(std::move(message));
+  return true;
+}
+
 bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
                                         const BoundArguments& arguments) {
   auto same = [&](const IrValue& a, size_t i, AttentionArgument of_a, const IrValue& b, size_t j,
@@ -57,6 +94,7 @@ bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
                    place(b, j, fmt::format("argument '{}'", names[of_b])));
     return false;
   };
+  if (report_exchanged_axes(tensors, arguments)) return false;
   bool fits = same(tensors.k, 0, K, tensors.q, 0, Q) && same(tensors.k, 3, K, tensors.q, 3, Q) &&
               same(tensors.v, 0, V, tensors.k, 0, K) && same(tensors.v, 1, V, tensors.k, 1, K) &&
               same(tensors.v, 2, V, tensors.k, 2, K);

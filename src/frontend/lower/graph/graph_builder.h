@@ -183,6 +183,7 @@ class GraphBuilder final : public Lowering {
     NumericType type;
   };
   std::optional<AttentionTensors> attention_tensors(const BoundArguments& arguments);
+  bool report_exchanged_axes(const AttentionTensors& tensors, const BoundArguments& arguments);
   bool check_attention_dims(const AttentionTensors& tensors, const BoundArguments& arguments);
   bool attention_numbers(const BoundArguments& arguments, graph::Attention& options);
   Value* attention_bias(const AttentionTensors& tensors, const BoundArguments& arguments);

@@ -161,7 +161,8 @@ const ParamType* GraphBuilder::param_type(const ParamDeclaration& declaration) {
   if (!declaration.annotation) {
     report(diag::malformed_type, declaration.loc,
            fmt::format("param '{}' has no type", declaration.name))
-        .help("write its dims and dtype: param w: Param[D, F, f32]");
+        .help(fmt::format("write its dims and dtype: param {}: Param[D, F, f32]{}", declaration.name,
+                          declaration.initialiser ? " = normal(0.02)" : ""));
     return nullptr;
   }
   TypePattern pattern = read_type(evaluator_, *declaration.annotation, *declaration.scope);

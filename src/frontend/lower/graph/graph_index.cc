@@ -60,6 +60,7 @@ std::optional<Datum> GraphBuilder::attribute(const Datum& object, const ast::Ide
   std::string subject = x.name.empty() ? "x" : std::string(x.name);
   auto function = std::find_if(common_builtins().begin(), common_builtins().end(),
                                [&](const Builtin& builtin) { return builtin.name == name.text; });
+  if (blame().help_member_conversion(builder, loc, name, "cast")) return Datum::poison();
   if (std::string help = help_for_member(name.text, subject); !help.empty()) {
     builder.help(std::move(help));
   } else if (function != common_builtins().end()) {

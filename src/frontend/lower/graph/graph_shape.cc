@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "frontend/fixes/foreign.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
 #include "support/diagnostic_rows.h"
@@ -225,8 +226,9 @@ void GraphBuilder::help_axis(DiagnosticEngine::Builder& builder, std::span<const
 Datum GraphBuilder::concat(const BoundArguments& arguments) {
   const Datum& list = arguments[0];
   if (!list.is_sequence() || list.elements().empty()) {
-    report(diag::wrong_kind, arguments.locs[0], "the argument 'parts' of 'concat'",
-           list.is_sequence() ? "empty" : describe(list), "a list of tensors");
+    auto builder = report(diag::wrong_kind, arguments.locs[0], "the argument 'parts' of 'concat'",
+                          list.is_sequence() ? "empty" : describe(list), "a list of tensors");
+    if (list.is_ir()) builder.help(std::string(several_tensors));
     return Datum::poison();
   }
   std::vector<IrValue> parts;

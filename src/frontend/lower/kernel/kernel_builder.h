@@ -140,6 +140,7 @@ class KernelBuilder final : public Lowering {
   bool has_context(std::string_view what, Loc loc);
   bool check_extents(const std::vector<Dim>& extents, Loc loc);
   Datum call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
+  bool report_displaced_sum(const BoundArguments& arguments);
   Datum call_common(const Builtin& builtin, const BoundArguments& arguments, Loc loc);
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis, Loc loc);
   Datum mean(Value* tile, const std::vector<int64_t>& axes, const Datum& sum, Loc loc);
@@ -353,6 +354,7 @@ class KernelBuilder final : public Lowering {
   void join_arms(Op* op, std::vector<Arm>& arms, const ast::If& stmt, Scope& scope);
 
   // Loads (kernel_loads.cc).
+  void help_tensor_first(DiagnosticEngine::Builder& builder, const BoundArguments& arguments);
   Datum load(const BoundArguments& arguments);
   bool add_hint(const std::string& key, int64_t value, Loc loc);
   Datum load_scalar(const IrValue& tensor, const BoundArguments& arguments);

@@ -1,9 +1,12 @@
 // The members of `tile`, and the functions of the language that mean something for tiles.
 
 #include <algorithm>
+#include <array>
 
 #include "frontend/fixes/foreign.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/kernel/kernel_builder.h"
+#include "frontend/values/check_numerics.h"
 #include "frontend/values/dims.h"
 #include "frontend/values/tile_builtins.h"
 #include "ir/schedule/ops.h"
@@ -128,6 +131,34 @@ Datum KernelBuilder::cast_to(const Datum& value, const Datum& dtype, Loc loc, Lo
   return wanted ? ops_.cast(value, *wanted, loc) : Datum::poison();
 }
 
+/// `tile.dot(acc, a, b)`: the tiles fit as a dot where another of them than the last is the accumulator.
+bool KernelBuilder::report_displaced_sum(const BoundArguments& arguments) {
+  auto is_tile = [](const Datum& datum) { return datum.is_ir() && datum.as_ir().value->type()->is(TypeKind::Tile); };
+  auto fits = [&](size_t left, size_t right, size_t sum) {
+    Type a = arguments[left].as_ir().value->type(), b = arguments[right].as_ir().value->type();
+    Type c = arguments[sum].as_ir().value->type();
+    bool are_matrices = a->rank() == 2 && b->rank() == 2 && a->dims[1] == b->dims[0];
+    return are_matrices && a->dtype == b->dtype && (a->dtype == c->dtype || widens_to(a->dtype, c->dtype)) &&
+           c->dims == std::vector<Dim>{a->dims[0], b->dims[1]};
+  };
+  if (!std::all_of(arguments.values.begin(), arguments.values.begin() + 3, is_tile) || fits(0, 1, 2)) return false;
+  constexpr std::array<size_t, 3> orders[] = {{1, 2, 0}, {0, 2, 1}};
+  auto order = std::ranges::find_if(orders, [&](const auto& each) { return fits(each[0], each[1], each[2]); });
+  if (order == std::end(orders)) return false;
+  auto dims = [&](size_t i) { return to_text(arguments[i].as_ir().value->type()->dims); };
+  auto builder = report(diag::dot_shapes, arguments.call, dims(0), dims(1), dims(2));
+  std::vector<Edit> edits;
+  bool is_written = true;
+  for (size_t i = 0; i < 3; ++i) {
+    Loc from = arguments.locs[(*order)[i]];
+    is_written = is_written && is_operand(session().sources(), from) && !session().is_builtin(from);
+    if (is_written && (*order)[i] != i) edits.push_back({arguments.locs[i], source_text(session().sources(), from)});
+  }
+  constexpr const char* message = "the accumulator stands last: tile.dot(a, b, acc)";
+  is_written ? builder.fix(message, std::move(edits)) : builder.help(message);
+  return true;
+}
+
 Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& given, Loc loc) {
   BoundArguments arguments = given;
   auto id = TileBuiltin(builtin.id);
@@ -175,6 +206,7 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
     case TileBuiltin::SoftmaxAccumulate:
       return softmax_accumulate(arguments);
     case TileBuiltin::Dot:
+      if (report_displaced_sum(arguments)) return Datum::poison();
       return ops_.dot(arguments[0], arguments[1], arguments[2], operands_of(arguments));
     case TileBuiltin::Cast:
       return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);

@@ -38,13 +38,26 @@ std::string subject(const IrValue& tensor) {
 
 }  // namespace
 
+/// `tile.load((i, j), x)`: the tensor stands behind where it is read.
+void KernelBuilder::help_tensor_first(DiagnosticEngine::Builder& builder, const BoundArguments& arguments) {
+  auto is_tensor = [&](size_t i) {
+    return arguments[i].is_ir() && arguments[i].as_ir().value->type()->is(TypeKind::Tensor);
+  };
+  if (is_tensor(Index)) {
+    blame().help_exchange(builder, "the tensor stands first", arguments.locs[Tensor], arguments.locs[Index]);
+  } else if (is_tensor(Shape)) {
+    builder.help(fmt::format("the tensor stands first: tile.load({}, index, extents)", arguments[Shape].as_ir().name));
+  }
+}
+
 Datum KernelBuilder::load(const BoundArguments& arguments) {
   const Datum& x = arguments[Tensor];
   if (is_memory(x) && arguments[Index].is_none()) return load_memory(x, arguments);
   if (is_windows(x)) return load_windows(x.as_ir(), arguments);
   if (!x.is_ir() || !x.as_ir().value->type()->is(TypeKind::Tensor)) {
-    report(diag::wrong_kind, arguments.locs[Tensor], "the source of 'tile.load'", describe(x),
-           "a tensor");
+    auto builder = report(diag::wrong_kind, arguments.locs[Tensor], "the source of 'tile.load'", describe(x),
+                          "a tensor");
+    help_tensor_first(builder, arguments);
     return Datum::poison();
   }
   for (size_t hint : {Vector, Ahead}) {

@@ -29,7 +29,7 @@ using schedule::OpKind;
 namespace {
 
 bool has_privilege(const TypePattern& type, std::string_view name) {
-  return std::find(type.privileges.begin(), type.privileges.end(), name) != type.privileges.end();
+  return std::ranges::find(type.privileges, name, &Privilege::name) != type.privileges.end();
 }
 
 std::string quoted(const SignatureParameter& parameter) { return fmt::format("'{}'", parameter.name); }
@@ -57,11 +57,17 @@ std::vector<const SignatureParameter*> ordered_parameters(const Signature& signa
 }
 
 bool KernelBuilder::check_privileges(const TypePattern& type) {
-  for (const std::string& name : type.privileges) {
-    bool known = names::is_word(name, names::WordKind::Privilege);
-    if (known && (name != "reduce_sum" || type.privileges.size() == 1)) continue;
-    report(diag::wrong_kind, type.loc, "the privilege", fmt::format("'{}'", fmt::join(type.privileges, ", ")),
-           names::listed(names::words_of(names::WordKind::Privilege), "or"));
+  std::vector<std::string> known = names::words_of(names::WordKind::Privilege);
+  for (const Privilege& each : type.privileges) {
+    if (names::is_word(each.name, names::WordKind::Privilege)) continue;
+    report(diag::wrong_kind, each.loc, "the privilege", fmt::format("'{}'", each.name), names::listed(known, "or"))
+        .suggest(session().sources(), each.loc, each.name, known);
+    return false;
+  }
+  if (has_privilege(type, "reduce_sum") && type.privileges.size() > 1) {
+    report(diag::wrong_kind, type.privileges[0].loc, "the privilege", "'reduce_sum' and another",
+           names::listed(known, "or"))
+        .help("what is added is not read or written otherwise: Region[reduce_sum]");
     return false;
   }
   if (type.kind == PatternKind::Tensor || type.privileges.empty()) return true;

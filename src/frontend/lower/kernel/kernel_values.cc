@@ -43,9 +43,11 @@ std::optional<Datum> KernelBuilder::attribute(const Datum& object, const ast::Id
       }
       return Datum::tuple(std::move(shape));
     }
+    auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
+    if (blame().help_member_conversion(builder, loc, name, "tile.cast")) return Datum::poison();
     std::string help = help_for_tile_member(name.text, object.as_ir().name.empty() ? "x" : object.as_ir().name);
-    report(diag::unknown_member, name.loc, describe(object), name.text)
-        .help(help.empty() ? "a tile has T, dtype and shape; functions are those of tile: tile.sum(x, axis=1)" : help);
+    builder.help(help.empty() ? "a tile has T, dtype and shape; functions are those of tile: tile.sum(x, axis=1)"
+                              : help);
     return Datum::poison();
   }
   return std::nullopt;

@@ -82,13 +82,17 @@ class LayoutAgreement {
       case OpKind::Kernel: case OpKind::Return: case OpKind::ProgramId: case OpKind::WorkerId:
       case OpKind::WorkerCount: case OpKind::Yield: case OpKind::View: case OpKind::Alloc:
       case OpKind::Full: case OpKind::Splat: case OpKind::Extract: case OpKind::Constant:
-      case OpKind::Dim: case OpKind::Iota: case OpKind::Within: case OpKind::Sort: case OpKind::Dot:
+      case OpKind::Dim: case OpKind::Iota: case OpKind::Within: case OpKind::Dot:
       case OpKind::PairRows: case OpKind::DotPairs: case OpKind::ConvertLayout: case OpKind::Slice: case OpKind::Role:
       case OpKind::AllocShared: case OpKind::Slot: case OpKind::CopyAsync: case OpKind::CopyCommit:
       case OpKind::CopyWait: case OpKind::StoreAsync: case OpKind::StoreWait: case OpKind::Channel:
       case OpKind::ChannelAcquire: case OpKind::ChannelWait: case OpKind::ChannelRelease: case OpKind::Barriers:
       case OpKind::BarrierExpect: case OpKind::BarrierArrive: case OpKind::BarrierWait: case OpKind::Barrier:
       case OpKind::FenceAsync:
+        return;
+      // None is left.
+#define COMPOSED_OP(Name, ...) case OpKind::Name:
+#include "ir/tile/composed_ops.inc"
         return;
       // Has been seen to above.
 #define ELEMENTWISE(Name, ...) case OpKind::Name:

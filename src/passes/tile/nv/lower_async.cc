@@ -258,6 +258,13 @@ void NvLowering::lower_store_async(Op* op) {
   });
 }
 
+void NvLowering::lower_store_wait(Op* op) {
+  in_one_thread([&] {
+    machine_op(OpKind::BulkWait, {target::attr::BulkWait::pending(op->node(attr::StoreWait::pending)),
+                                  target::attr::BulkWait::read(b_.context(), true)});
+  });
+}
+
 void NvLowering::lower_barriers(Op* op) {
   Type type = op->result()->type();
   Value* base = b_.offset(shared_base_, i32(op->required(attr::Barriers::offset)));
@@ -269,6 +276,26 @@ void NvLowering::lower_barriers(Op* op) {
     }
     b_.at().op(target::info(OpKind::FenceMbarrierInit), {}, {});
   });
+}
+
+void NvLowering::lower_barrier_expect(Op* op) {
+  in_one_thread([&] {
+    b_.at().op(target::info(OpKind::MbarrierExpect), {{memories_.at(op->operand(0)).base}}, {},
+               {target::attr::MbarrierExpect::bytes(op->node(attr::BarrierExpect::bytes))});
+  });
+}
+
+/// One thread of each warp arrives, for all: what the others read or wrote must have happened, too.
+void NvLowering::lower_barrier_arrive(Op* op) {
+  if (!threads_.single) machine_op(OpKind::WarpSync);
+  where(threads_.single ? nullptr : b_.op(Kind::Eq, threads_.lane, i32(0)), [&] {
+    b_.at().op(target::info(OpKind::MbarrierArrive), {{memories_.at(op->operand(0)).base}}, {});
+  });
+}
+
+void NvLowering::lower_barrier_wait(Op* op) {
+  b_.at().op(target::info(OpKind::MbarrierWait),
+             {{memories_.at(op->operand(0)).base}, {as_i32(value(op->operand(1)))}}, {});
 }
 
 void NvLowering::lower_barrier() {

@@ -83,6 +83,11 @@ Value* NvLowering::block_number() {
   return b_.cast(block, DType::I64);
 }
 
+Value* NvLowering::block_count() {
+  Value* count = b_.at().value(target::info(target::OpKind::CtaCount), {}, b_.context().scalar(DType::I32));
+  return b_.cast(count, DType::I64);
+}
+
 void NvLowering::make_entry() {
   Block* entry = func_->region()->front();
   Context& context = b_.context();
@@ -118,14 +123,24 @@ void NvLowering::lower_block(Block* block) {
 }
 
 void NvLowering::lower(Op* op) {
-  if (op->info().elementwise != Kind::None) return lower_elementwise(op);
   switch (tile::kind_of(op)) {
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
+#include "ir/numbers/elementwise.def"
+      return lower_elementwise(op);
     case OpKind::Return:
-    case OpKind::Yield:
-    case OpKind::Channel: return;
+    case OpKind::Yield: return;
     case OpKind::For: return lower_for(op);
     case OpKind::If: return lower_if(op);
     case OpKind::Role: return lower_role(op);
+    case OpKind::ProgramId: return define(op->result(), program_ids_[size_t(op->attr(tile::attr::ProgramId::axis))]);
+    case OpKind::WorkerId: return define(op->result(), block_number());
+    case OpKind::WorkerCount: return define(op->result(), block_count());
+    case OpKind::Dim: return define(op->result(), dim(op->attr(tile::attr::Dim::value)));
+    case OpKind::Constant:
+    case OpKind::Full:
+      return define(op->result(), b_.full(lowered_type(op->result()->type()), op->attr(common::Constant::value)));
+    case OpKind::Splat: return lower_splat(op);
+    case OpKind::Extract: return define(op->result(), b_.extract(value(op->operand(0)), 0));
     case OpKind::View: return lower_view(op);
     case OpKind::AllocShared: return lower_alloc_shared(op);
     case OpKind::Slot: return lower_slot(op);
@@ -144,70 +159,39 @@ void NvLowering::lower(Op* op) {
     case OpKind::Reduce: return lower_reduce(op);
     case OpKind::Scan: return lower_scan(op);
     case OpKind::CopyAsync: return lower_copy_async(op);
-    case OpKind::StoreAsync: return lower_store_async(op);
-    case OpKind::Barriers: return lower_barriers(op);
-    case OpKind::Barrier: return lower_barrier();
-    case OpKind::Mma: return lower_mma(op);
-    case OpKind::MmaWait: return lower_mma_wait(op);
-    default: return lower_value_op(op);
-  }
-}
-
-void NvLowering::lower_value_op(Op* op) {
-  auto machine_op = [&](target::OpKind kind, std::vector<OpAttr> attributes = {}) {
-    b_.at().op(target::info(kind), {}, {}, std::move(attributes));
-  };
-  Type index = b_.context().scalar(DType::I32);
-  switch (tile::kind_of(op)) {
-    case OpKind::ProgramId:
-      return define(op->result(), program_ids_[size_t(op->attr(tile::attr::ProgramId::axis))]);
-    case OpKind::WorkerId:
-      return define(op->result(), block_number());
-    case OpKind::WorkerCount:
-      return define(op->result(),
-                    b_.cast(b_.at().value(target::info(target::OpKind::CtaCount), {}, index), DType::I64));
-    case OpKind::Dim: return define(op->result(), dim(op->attr(tile::attr::Dim::value)));
-    case OpKind::Constant:
-      return define(op->result(),
-                    b_.full(op->result()->type(), op->attr(tile::attr::Constant::value)));
-    case OpKind::Full:
-      return define(op->result(),
-                    b_.full(lowered_type(op->result()->type()), op->attr(tile::attr::Full::value)));
-    case OpKind::Splat: {
-      int64_t registers = layout_of(op->result()->type()).registers_per_thread();
-      return define(op->result(), b_.splat(value(op->operand(0)), registers));
-    }
-    case OpKind::Extract: return define(op->result(), b_.extract(value(op->operand(0)), 0));
     case OpKind::CopyCommit: return machine_op(target::OpKind::CpAsyncCommit);
     case OpKind::CopyWait:
-      return machine_op(
-          target::OpKind::CpAsyncWait,
-          {target::attr::CpAsyncWait::pending(op->node(tile::attr::CopyWait::pending))});
+      return machine_op(target::OpKind::CpAsyncWait,
+                        {target::attr::CpAsyncWait::pending(op->node(tile::attr::CopyWait::pending))});
+    case OpKind::StoreAsync: return lower_store_async(op);
+    case OpKind::StoreWait: return lower_store_wait(op);
+    case OpKind::Barriers: return lower_barriers(op);
+    case OpKind::BarrierExpect: return lower_barrier_expect(op);
+    case OpKind::BarrierArrive: return lower_barrier_arrive(op);
+    case OpKind::BarrierWait: return lower_barrier_wait(op);
+    case OpKind::Barrier: return lower_barrier();
     case OpKind::FenceAsync: return machine_op(target::OpKind::FenceAsync);
-    case OpKind::StoreWait:
-      return in_one_thread([&] {
-        machine_op(target::OpKind::BulkWait,
-                   {target::attr::BulkWait::pending(op->node(tile::attr::StoreWait::pending)),
-                    target::attr::BulkWait::read(b_.context(), true)});
-      });
-    case OpKind::BarrierExpect:
-      return in_one_thread([&] {
-        b_.at().op(
-            target::info(target::OpKind::MbarrierExpect), {{memories_.at(op->operand(0)).base}}, {},
-            {target::attr::MbarrierExpect::bytes(op->node(tile::attr::BarrierExpect::bytes))});
-      });
-    case OpKind::BarrierArrive:
-      // One thread of each warp, for all: what the others read or wrote must have happened, too.
-      if (!threads_.single) machine_op(target::OpKind::WarpSync);
-      return where(threads_.single ? nullptr : b_.op(Kind::Eq, threads_.lane, i32(0)), [&] {
-        b_.at().op(target::info(target::OpKind::MbarrierArrive), {{memories_.at(op->operand(0)).base}}, {});
-      });
-    case OpKind::BarrierWait:
-      b_.at().op(target::info(target::OpKind::MbarrierWait),
-                 {{memories_.at(op->operand(0)).base}, {as_i32(value(op->operand(1)))}}, {});
-      return;
-    default: TSR_UNREACHABLE("no lowering for " + std::string(op->name()));
+    case OpKind::Mma: return lower_mma(op);
+    case OpKind::MmaWait: return lower_mma_wait(op);
+    // None is left by the properties that tile_to_nv needs: MasksPropagated, TilesFit, OperandsPlaced,
+    // BarriersInserted, OpsDecomposed.
+    case OpKind::Kernel: case OpKind::Within: case OpKind::Alloc: case OpKind::Dot: case OpKind::PairRows:
+    case OpKind::DotPairs: case OpKind::Channel: case OpKind::ChannelAcquire: case OpKind::ChannelWait:
+    case OpKind::ChannelRelease:
+#define COMPOSED_OP(Name, ...) case OpKind::Name:
+#include "ir/tile/composed_ops.inc"
+      break;
   }
+  TSR_UNREACHABLE("no lowering for " + std::string(op->name()));
+}
+
+void NvLowering::machine_op(target::OpKind kind, std::vector<OpAttr> attributes) {
+  b_.at().op(target::info(kind), {}, {}, std::move(attributes));
+}
+
+void NvLowering::lower_splat(Op* op) {
+  int64_t registers = layout_of(op->result()->type()).registers_per_thread();
+  define(op->result(), b_.splat(value(op->operand(0)), registers));
 }
 
 Type NvLowering::lowered_type(Type type) {

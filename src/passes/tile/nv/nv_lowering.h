@@ -19,6 +19,7 @@
 #include "ir/layout/wgmma_descriptor.h"
 #include "ir/numbers/machine.h"
 #include "ir/numbers/mma.h"
+#include "ir/target/ops.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/pass.h"
 #include "passes/target/target_builder.h"
@@ -77,8 +78,11 @@ class NvLowering {
   void lower_block(Block* block);
   void lower(Op* op);
   void lower_elementwise(Op* op);
-  void lower_value_op(Op* op);
+  void lower_splat(Op* op);
+  /// An op of the machine without operands and results.
+  void machine_op(target::OpKind kind, std::vector<OpAttr> attributes = {});
   Value* block_number();
+  Value* block_count();
   Value* value(Value* tile_value) const { return values_.at(tile_value); }
   std::vector<Value*> values(const std::vector<Value*>& tile_values) const;
   void define(Value* tile_value, Value* target_value) { values_[tile_value] = target_value; }
@@ -184,7 +188,11 @@ class NvLowering {
   void lower_copy_async(Op* op);
   void lower_copy_by_threads(Op* op);
   void lower_store_async(Op* op);
+  void lower_store_wait(Op* op);
   void lower_barriers(Op* op);
+  void lower_barrier_expect(Op* op);
+  void lower_barrier_arrive(Op* op);
+  void lower_barrier_wait(Op* op);
   void lower_barrier();
   void lower_mma(Op* op);
   void lower_wgmma(Op* op, const MmaInstruction& instruction);

@@ -113,12 +113,21 @@ void KernelLowering::lower_block(Block* block) {
 }
 
 void KernelLowering::lower(Op* op) {
-  if (op->info().elementwise != Kind::None) return lower_elementwise(op);
   switch (tile::kind_of(op)) {
+#define ELEMENTWISE(Name, ...) case OpKind::Name:
+#include "ir/numbers/elementwise.def"
+      return lower_elementwise(op);
     case OpKind::Return:
     case OpKind::Yield: return;
     case OpKind::For: return lower_for(op);
     case OpKind::If: return lower_if(op);
+    case OpKind::ProgramId:
+      return define(op->result(), {program_ids_[size_t(op->attr(tile::attr::ProgramId::axis))]});
+    case OpKind::Dim: return define(op->result(), {dim(op->attr(tile::attr::Dim::value))});
+    case OpKind::Constant:
+    case OpKind::Full: return lower_constant(op);
+    case OpKind::Splat: return lower_splat(op);
+    case OpKind::Extract: return define(op->result(), {scalar(op->operand(0))});
     case OpKind::View: return lower_view(op);
     case OpKind::Alloc: return lower_alloc(op);
     case OpKind::Load: return lower_load(op);
@@ -136,35 +145,33 @@ void KernelLowering::lower(Op* op) {
     case OpKind::Dot: return lower_dot(op);
     case OpKind::PairRows: return lower_pair_rows(op);
     case OpKind::DotPairs: return lower_dot_pairs(op);
-    default: return lower_value_op(op);
+    // None is left by the properties that tile_to_x86 needs: MasksPropagated, OneThread, OpsDecomposed.
+    case OpKind::Kernel: case OpKind::Within: case OpKind::WorkerId: case OpKind::WorkerCount:
+    case OpKind::ConvertLayout: case OpKind::Slice: case OpKind::Role: case OpKind::AllocShared: case OpKind::Slot:
+    case OpKind::CopyAsync: case OpKind::CopyCommit: case OpKind::CopyWait: case OpKind::StoreAsync:
+    case OpKind::StoreWait: case OpKind::Channel: case OpKind::ChannelAcquire: case OpKind::ChannelWait:
+    case OpKind::ChannelRelease: case OpKind::Barriers: case OpKind::BarrierExpect: case OpKind::BarrierArrive:
+    case OpKind::BarrierWait: case OpKind::Barrier: case OpKind::FenceAsync: case OpKind::Mma: case OpKind::MmaWait:
+#define COMPOSED_OP(Name, ...) case OpKind::Name:
+#include "ir/tile/composed_ops.inc"
+      break;
   }
+  TSR_UNREACHABLE("no lowering for " + std::string(op->name()));
 }
 
-void KernelLowering::lower_value_op(Op* op) {
-  Value* result = op->result();
-  switch (tile::kind_of(op)) {
-    case OpKind::ProgramId:
-      return define(result, {program_ids_[size_t(op->attr(tile::attr::ProgramId::axis))]});
-    case OpKind::Dim: return define(result, {dim(op->attr(tile::attr::Dim::value))});
-    case OpKind::Constant:
-      return define(result, {b_.full(result->type(), op->attr(tile::attr::Constant::value))});
-    case OpKind::Extract: return define(result, {scalar(op->operand(0))});
-    case OpKind::Full: {
-      std::vector<Value*> parts;
-      for (Type type : part_types(result))
-        parts.push_back(b_.full(type, op->attr(tile::attr::Full::value)));
-      return define(result, std::move(parts));
-    }
-    case OpKind::Splat: {
-      std::vector<Value*> parts;
-      Value* value = scalar(op->operand(0));
-      for (Type type : part_types(result)) {
-        parts.push_back(type->is(TypeKind::Reg) ? b_.splat(value, type->lanes) : value);
-      }
-      return define(result, std::move(parts));
-    }
-    default: TSR_UNREACHABLE("no lowering for " + std::string(op->name()));
+void KernelLowering::lower_constant(Op* op) {
+  std::vector<Value*> parts;
+  for (Type type : part_types(op->result())) parts.push_back(b_.full(type, op->attr(common::Constant::value)));
+  define(op->result(), std::move(parts));
+}
+
+void KernelLowering::lower_splat(Op* op) {
+  std::vector<Value*> parts;
+  Value* value = scalar(op->operand(0));
+  for (Type type : part_types(op->result())) {
+    parts.push_back(type->is(TypeKind::Reg) ? b_.splat(value, type->lanes) : value);
   }
+  define(op->result(), std::move(parts));
 }
 
 void KernelLowering::lower_elementwise(Op* op) {

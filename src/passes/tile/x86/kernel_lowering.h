@@ -52,7 +52,8 @@ class KernelLowering {
   void lower_block(Block* block);
   void lower(Op* op);
   void lower_elementwise(Op* op);
-  void lower_value_op(Op* op);
+  void lower_constant(Op* op);
+  void lower_splat(Op* op);
   Value* scalar(Value* tile_value) const { return values_.at(tile_value).front(); }
   void define(Value* tile_value, std::vector<Value*> parts) { values_[tile_value] = std::move(parts); }
   /// The fragment of a tile value.
