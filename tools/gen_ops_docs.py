@@ -194,8 +194,10 @@ def library_page():
             if not match or match.group(1) not in names:
                 continue
             names.remove(match.group(1))
-            kernel = i > 0 and lines[i - 1].startswith("@")
-            text = " ".join(comment_of(lines, i - kernel))
+            first = i
+            while first > 0 and lines[first - 1].startswith("@"):
+                first -= 1
+            text = " ".join(comment_of(lines, first))
             assert text, f"stdlib/{module}.tsr:{i + 1}: {match.group(1)} has no comment that describes it"
             page.append(f"- `{match.group(1)}{parameters(lines, i)}`: {text}")
         assert not names, f"stdlib/{module}.tsr does not define {names}"

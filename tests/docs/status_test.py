@@ -32,8 +32,13 @@ NUMBER = r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)"
 SIZE = r"\d+³|\d+ x \d+"
 # By the first cell of the table "Not there yet": programs, each with the tag of its error.
 REFUSED = {
-    "`grad`, `vmap`": ["def f(x: Tensor[N, f32]):\n    return sum(x)\n\n@jit\ndef g(x: Tensor[N, f32]):\n"
-                       f"    return {name}(f)(x)\n" for name in ("grad", "vmap")],
+    "`vmap`, `scan`, `checkpoint`": [
+        "def f(x: Tensor[N, f32]):\n    return sum(x)\n\n@jit\ndef g(x: Tensor[N, f32]):\n"
+        f"    return {name}(f)(x)\n" for name in ("vmap", "scan", "checkpoint")],
+    "a derivative of a kernel without a rule": [
+        "@kernel\ndef twice(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    t = tile.context(n=N)\n"
+        "    return tile.load(x) * 2.0\n\n@jit\ndef g(x: Tensor[N, f32]):\n"
+        "    return grad(lambda x: sum(twice(x)))(x)\n"],
     "`with` a mesh of devices": [
         'm = mesh(gpu[0:8], layout={"data": "shard"})\n\n@jit\ndef f(x: Tensor[N, f32]):\n'
         "    with m:\n        return x * 2.0\n"],

@@ -12,6 +12,18 @@ from programs import (BIN, BUILD, CPU, GPU, bf16, both, bundle, call, close, dum
 ROWS = "@jit\ndef f(x: Tensor[M, 512, f32]):\n    return softmax(x)\n"
 TWICE = "@jit\ndef f(x: Tensor[N, f32]):\n    return (x + 0.5) * (x + 0.5) * 1.0\n"
 RANDOM = "@jit\ndef f(x: Tensor[N, f32]):\n    return x + uniform(0.0, 1.0, shape=x.shape, dtype=f32)\n"
+DERIVED = """\
+def f(x, y):
+    return sum(sin(x) * y)
+
+@jit
+def backward(x: Tensor[N, f32], y: Tensor[N, f32]):
+    return grad(f)(x, y)
+
+@jit
+def forward(x: Tensor[N, f32], y: Tensor[N, f32]):
+    return jvp(f, (x, y), (y, None))[1]
+"""
 INFERRED = """\
 def joined(x, y):
     return concat((x, y), axis=0)
@@ -176,10 +188,19 @@ def online():
     got = call(program("03"), "attend", half=True, q=q, keys=keys, values=values, held=np.array(70))
     close(got, language.attention(q, keys, values, 70), 1.6e-2)
 
+
+def derivatives():
+    """Of sum(sin(x) * y) by x, and along a direction."""
+    x, y = random(5), random(5)
+    close(call(DERIVED, "backward", x=x, y=y), np.cos(x) * y, 1e-5)
+    close(call(DERIVED, "forward", x=x, y=y), (np.cos(x) * y * y).sum(), 1e-5)
+
+
 PROGRAMS = {
     "Graph IR (MLIR)": shows("linear.tsr", "graph", r"level\(graph\)", r"gir\.func", target=CPU),
     "autodiff, effects, and algebraic simplification": both(
-        simplified, shows(RANDOM, "graph", r'effects = \["rng"\]', target=CPU)),
+        derivatives, simplified, shows(RANDOM, "graph", r'effects = \["rng"\]', target=CPU)),
+    "Forward/reverse mode differentiation": derivatives,
     "Loop tiling, fusion, memory placement, and parallelization": both(
         shows("linear.tsr", "sched", r'epilogue = \["add", "gelu"', r"grid = true", r"sched\.tile"), intervals),
     "Explicit tile operations, shared memory management, and hardware intrinsics": shows(

@@ -66,6 +66,20 @@ def logged(x: Tensor[N, f32]) -> Tensor[N, f32] !{EFFECT}:
 def f(x: Tensor[N, f32]) -> Tensor[N, f32]:
     return logged(x)
 """
+DERIVED = """\
+@custom_vjp(lambda y, dy, x: dy * 3.0)
+def f(x):
+    return sin(x)
+
+@custom_jvp(lambda y, d, x: d[0] * 5.0)
+def g(x):
+    return sin(x)
+
+@jit
+def both(x: Tensor[N, f32]):
+    y, back = vjp(f, x)
+    return grad(lambda x: sum(f(x) + g(x) + x * x))(x), back(y)[0], jvp(g, (x,), (x,))[1]
+"""
 AUTODIFF = "@jit @autodiff\ndef f(x: Tensor[N, f32]):\n    return x * 2.0\n"
 PLACED = """\
 dim d_model
@@ -507,6 +521,15 @@ def customised():
     has(dump(CUSTOM, "sched", CPU), r"sched\.kernel @custom.*block = 32, ")
 
 
+def derivatives():
+    """Those of the ops, and those that a program gives."""
+    x = random(5)
+    gradient, pulled, pushed = call(DERIVED, "both", x=x).values()
+    close(gradient, 8 + 2 * x, 1e-5)
+    close(pulled, 3 * np.sin(x), 1e-5)
+    close(pushed, 5 * x, 1e-5)
+
+
 ATTENTION = seeds("04")
 INHERITED = seeds("05")
 POLICIES = seeds("09")
@@ -516,7 +539,8 @@ PROGRAMS = {
     "Tiles, not threads": transposed,
     "Numerics, data movement, state, and parallelism are first-class": both(accum, rolling, by_hand),
     "one language for modeling, training, serving, and kernels": both(attention, online),
-    "Graph IR (autodiff & algebra/MLIR)": shows("linear.tsr", "graph", r"gir\.gemm", target=CPU),
+    "Graph IR (autodiff & algebra/MLIR)": both(
+        derivatives, shows("linear.tsr", "graph", r"gir\.gemm", target=CPU)),
     "everything overridable with explicit schedules": customised,
     "NVIDIA/AMD/Intel GPUs": shows("linear.tsr", "ptx", r"\.target sm_90a"),
     "reproducible by default; opt in to “fast-math/async nondet” modes": determinism,
@@ -530,6 +554,8 @@ PROGRAMS = {
     "fp8 in, bf16 accum, fp32 master": both(
         shows("f8.tsr", "graph", r"gir\.gemm %x, %w \{accum = f32\}", target=CPU), accum, optimizer),
     'mesh(devs).shard(W{"d_model"})': both(unplaced('mesh(devs).shard(W["d_model"])'), several_devices),
+    "First-class autodiff (forward & reverse), custom VJP/JVP, checkpointing knobs": both(
+        derivatives, refused("checkpoint")),
     "jit, vmap, pmap, scan, checkpoint, remat, alpa_shard": both(
         symbolic, *(refused(name) for name in ("vmap", "pmap", "scan", "checkpoint", "remat", "alpa_shard"))),
     "Op fusion, rematerialization": shows("linear.tsr", "sched", r'epilogue = \["add", "gelu", "mul", "cast"\]'),
@@ -622,7 +648,8 @@ PROGRAMS = {
     "Lowering inspector": inspector,
     "Graph IR + tuned schedules + fatbins; per-arch variants": variants,
     "ordered reductions, fixed tie-breakers": ties,
-    "@jit @autodiff": both(no_effect(" @autodiff", "", AUTODIFF), refused("grad")),
+    "custom vjp/jvp, rematerialization, and checkpointing": both(derivatives, refused("checkpoint")),
+    "@jit @autodiff": both(no_effect(" @autodiff", "", AUTODIFF), refused("vmap")),
     'x: Tensor["B","S","D", bf16 @accum(f32)]': block,
     "cache: KVCache, *, heads: int, p: float": block,
     'with device(gpu), prefetch(cache, into="smem", overlap="compute"):': both(

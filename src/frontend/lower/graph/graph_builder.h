@@ -337,6 +337,10 @@ class GraphBuilder final : public Lowering {
   // Derivatives (graph_derive.cc).
   struct Record;
   Value* separate(Value* value, Loc loc);
+  void add_params(const Datum& value, Loc loc);
+  Datum separated(const Datum& value, Loc loc, Record& record);
+  bool has_floats(const Datum& value, Loc loc);
+  Datum derivative_of(const Datum& value, const std::vector<Value*>& derivatives, size_t& next, Loc loc);
   bool record_call(const Datum& function, std::vector<CallArgument> arguments, const std::vector<bool>& by,
                    const std::vector<Value*>* directions, Record& record);
   bool refuse_derivative(const graph::NoDerivative& refused, Loc loc);

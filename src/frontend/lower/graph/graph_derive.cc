@@ -6,6 +6,7 @@
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/function.h"
 #include "frontend/values/leaves.h"
+#include "frontend/values/modules.h"
 #include "frontend/values/transform.h"
 #include "ir/graph/derive/backward.h"
 #include "support/diagnostic_rows.h"
@@ -69,18 +70,52 @@ Value* GraphBuilder::separate(Value* value, Loc loc) {
   return builder_.value(graph::info(OpKind::Reshape), {{value}}, type);
 }
 
+/// Makes the params of modules in a value arguments of the entry.
+void GraphBuilder::add_params(const Datum& value, Loc loc) {
+  if (const auto* instance = value.object_as<ModuleInstance>()) {
+    for (const auto& [name, member] : instance->members()) {
+      const auto* reference = member.object_as<ParamReference>();
+      if (reference) param(reference->declaration(), loc);
+      if (!reference) add_params(member, loc);
+    }
+  } else if (value.is_sequence()) {
+    for (const Datum& element : value.elements()) add_params(element, loc);
+  }
+}
+
+/// The value with floats of its own in the place of those in it. The params of a module are so for as long as the
+/// function runs.
+Datum GraphBuilder::separated(const Datum& value, Loc loc, Record& record) {
+  auto own = [&](Value* of) {
+    record.values.push_back(separate(of, loc));
+    return record.values.back();
+  };
+  if (const auto* instance = value.object_as<ModuleInstance>()) {
+    for (const auto& [name, member] : instance->members()) {
+      const auto* reference = member.object_as<ParamReference>();
+      std::optional<Datum> tensor = reference ? param(reference->declaration(), loc) : separated(member, loc, record);
+      bool is_by = reference && tensor && tensor->is_ir() && is_differentiated(tensor->as_ir());
+      if (is_by) function_.params[&reference->declaration()] = own(tensor->as_ir().value);
+    }
+    return value;
+  }
+  if (value.is_sequence()) {
+    std::vector<Datum> elements;
+    for (const Datum& element : value.elements()) elements.push_back(separated(element, loc, record));
+    return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
+  }
+  return replaced(value, [&](const Leaf& leaf) { return is_differentiated(leaf) ? own(leaf.value) : leaf.value; });
+}
+
 /// Runs a function, and makes the tangents of its results. `by` says which arguments derivatives are by; those of their
 /// floats have the tangents `directions`, or, without any, tangents that stand for all directions.
 bool GraphBuilder::record_call(const Datum& function, std::vector<CallArgument> arguments, const std::vector<bool>& by,
                                const std::vector<Value*>* directions, Record& record) {
+  for (size_t i = 0; i < arguments.size(); ++i) add_params(arguments[i].value, arguments[i].loc);
+  std::map<const ParamDeclaration*, Value*> params = function_.params;
   for (size_t i = 0; i < arguments.size(); ++i) {
     record.arguments.push_back(arguments[i].value);
-    if (!by[i]) continue;
-    arguments[i].value = replaced(arguments[i].value, [&](const Leaf& leaf) {
-      if (!is_differentiated(leaf)) return leaf.value;
-      record.values.push_back(separate(leaf.value, arguments[i].loc));
-      return record.values.back();
-    });
+    if (by[i]) arguments[i].value = separated(arguments[i].value, arguments[i].loc, record);
   }
   Op* before = graph::last_op(builder_);
   Block* block = builder_.block();
@@ -89,6 +124,7 @@ bool GraphBuilder::record_call(const Datum& function, std::vector<CallArgument> 
   record.result = evaluator_.call(function, std::move(arguments), record.loc);
   function_.inside_custom = inside;
   --function_.recorded;
+  for (auto& [declaration, value] : params) function_.params[declaration] = value;
   if (record.result.is_poison()) return false;
   TSR_CHECK(builder_.block() == block, "a call ends where it began");
   std::vector<Op*> ops = graph::ops_since(builder_, before);
@@ -154,10 +190,32 @@ Value* GraphBuilder::add_rows(Value* ids, Value* rows, Type table, Loc loc) {
   return sums.is_ir() ? convert(sums.as_ir().value, table->dtype) : nullptr;
 }
 
-namespace {
+/// Whether derivatives can be by something in a value.
+bool GraphBuilder::has_floats(const Datum& value, Loc loc) {
+  if (value.is_ir()) return is_differentiated(value.as_ir());
+  if (const auto* instance = value.object_as<ModuleInstance>()) {
+    return std::ranges::any_of(instance->members(), [&](const auto& member) {
+      const auto* reference = member.second.template object_as<ParamReference>();
+      std::optional<Datum> tensor = reference ? param(reference->declaration(), loc) : std::nullopt;
+      return reference ? tensor && has_floats(*tensor, loc) : has_floats(member.second, loc);
+    });
+  }
+  return value.is_sequence() &&
+         std::ranges::any_of(value.elements(), [&](const Datum& element) { return has_floats(element, loc); });
+}
 
-/// The value with derivatives in the place of its floats, from `next` on; None for what derivatives are not by.
-Datum derivative_of(const Datum& value, const std::vector<Value*>& derivatives, size_t& next, Loc loc) {
+/// The value with derivatives in the place of its floats, from `next` on; None for what derivatives are not by. Of a
+/// module it has those of its params, by their names.
+Datum GraphBuilder::derivative_of(const Datum& value, const std::vector<Value*>& derivatives, size_t& next, Loc loc) {
+  if (const auto* instance = value.object_as<ModuleInstance>()) {
+    Dictionary members;
+    for (const auto& [name, member] : instance->members()) {
+      const auto* reference = member.object_as<ParamReference>();
+      Datum of = reference ? param(reference->declaration(), loc).value_or(Datum::none()) : member;
+      if (reference || has_floats(member, loc)) members.entries.emplace_back(name, derivative_of(of, derivatives, next, loc));
+    }
+    return Datum::object(std::make_shared<GradientTree>(value.as_object().describe(), std::move(members)));
+  }
   if (value.is_ir()) {
     if (!is_differentiated(value.as_ir())) return Datum::none();
     IrValue derivative = value.as_ir();
@@ -171,8 +229,6 @@ Datum derivative_of(const Datum& value, const std::vector<Value*>& derivatives, 
   for (const Datum& element : value.elements()) elements.push_back(derivative_of(element, derivatives, next, loc));
   return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
 }
-
-}  // namespace
 
 /// The places of the arguments that a gradient is by; nullopt when an error was reported.
 std::optional<std::vector<size_t>> GraphBuilder::differentiated(const GradientFunction& gradient,
@@ -198,8 +254,7 @@ std::optional<std::vector<size_t>> GraphBuilder::differentiated(const GradientFu
     const Datum& value = arguments[place].value;
     if (value.is_poison()) return std::nullopt;
     std::vector<Leaf> leaves = leaves_of(value);
-    bool has_float = std::any_of(leaves.begin(), leaves.end(), is_differentiated);
-    if (!has_float) {
+    if (!has_floats(value, loc)) {
       auto builder = report(diag::wrong_kind, arguments[place].loc, fmt::format("what '{}' differentiates by", gradient.name()),
                             describe(value), "a tensor of floats");
       if (!leaves.empty()) {

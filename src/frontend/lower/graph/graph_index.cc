@@ -9,6 +9,7 @@
 #include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
+#include "frontend/values/transform.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -37,6 +38,14 @@ void GraphBuilder::help_function(DiagnosticEngine::Builder& builder, const ast::
 
 std::optional<Datum> GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, Loc loc) {
   if (object.object_as<StateValue>()) return state_member(object, name);
+  if (const auto* tree = object.object_as<GradientTree>()) {
+    if (const Datum* member = tree->member(name.text)) return *member;
+    auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
+    std::vector<std::string> names;
+    for (const auto& [known, value] : tree->members().entries) names.push_back(known);
+    builder.suggest(session().sources(), name.loc, name.text, names);
+    return Datum::poison();
+  }
   if (!object.is_ir()) return std::nullopt;
   const IrValue& x = object.as_ir();
   Type type = x.value->type();
