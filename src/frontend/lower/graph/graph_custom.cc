@@ -117,8 +117,8 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
     bool backwards = forward.purpose() == graph::Forward::Purpose::Transposed;
     if (call.function->vjp && (backwards || !call.function->jvp)) {
       if (!backwards) {
-        return forward.refuse(op, "has a rule for derivatives that are taken backwards, which is no rule for 'jvp': "
-                                  "@custom_jvp serves both");
+        return forward.refuse(op, "has a rule for derivatives that are taken backwards, and 'jvp' takes one of "
+                                  "@custom_jvp");
       }
       return push_linear(op, inputs, tangents, forward);
     }
@@ -211,7 +211,8 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
     bool fits = value.is_sequence() && given.is_sequence() && value.elements().size() == given.elements().size();
     if (!fits) {
       graph_.report(diag::wrong_kind, call.function->loc, fmt::format("what the rule of '{}' gives", call.function->name),
-                    describe(given), fmt::format("of the form of {}", describe(value)));
+                    describe(given),
+                    fmt::format("one for each of {} tensors, in the form that these have,", count));
       return false;
     }
     for (size_t i = 0; i < value.elements().size(); ++i) {

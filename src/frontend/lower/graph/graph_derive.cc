@@ -148,7 +148,12 @@ bool GraphBuilder::record_call(const Datum& function, std::vector<CallArgument> 
 
 bool GraphBuilder::refuse_derivative(const graph::NoDerivative& refused, Loc loc) {
   if (refused.why.empty()) return false;  // it was reported
-  report(diag::unsupported_derivative, refused.op->loc(), described(refused.op), refused.why)
+  std::string what = described(refused.op);
+  if (refused.op->is(graph::info(OpKind::CustomCall))) {
+    size_t number = size_t(refused.op->attr(graph::attr::CustomCall::call));
+    what = fmt::format("function '{}'", function_.custom_calls[number].function->name);
+  }
+  report(diag::unsupported_derivative, refused.op->loc(), what, refused.why)
       .label(loc, "a derivative is asked for here");
   return false;
 }
@@ -248,7 +253,7 @@ std::optional<std::vector<size_t>> GraphBuilder::differentiated(const GradientFu
       if (is_it) place = i;
     }
     if (place == arguments.size()) {
-      report(diag::missing_argument, loc, to_text(by), gradient.name()).label(gradient.loc(), "the derivative is by it");
+      report(diag::missing_argument, loc, by.is(DatumKind::String) ? by.as_string() : to_text(by), gradient.name()).label(gradient.loc(), "the derivative is by it");
       return std::nullopt;
     }
     const Datum& value = arguments[place].value;
@@ -327,8 +332,9 @@ Datum GraphBuilder::jvp(const BoundArguments& arguments) {
   const Datum& directions = arguments[2];
   if (!primals.is_sequence() || !directions.is_sequence() ||
       primals.elements().size() != directions.elements().size()) {
-    report(diag::wrong_kind, arguments.locs[1], "what 'jvp' is given beside the function",
-           fmt::format("{} and {}", describe(primals), describe(directions)), "two tuples of the same length")
+    size_t count = primals.is_sequence() ? primals.elements().size() : 1;
+    report(diag::wrong_kind, arguments.locs[2], "the third argument of 'jvp'", describe(directions),
+           fmt::format("a tuple of {} direction{}, one for each argument in the second,", count, count == 1 ? "" : "s"))
         .help("jvp(f, (x, y), (dx, dy)) is the value of f(x, y) and its derivative along (dx, dy)");
     return Datum::poison();
   }
@@ -405,8 +411,8 @@ std::optional<Datum> GraphBuilder::call_transform(const Datum& callee, std::vect
   if (!pullback) return std::nullopt;
   const Record& record = *static_cast<const Record*>(pullback->record());
   if (arguments.size() != 1 || !arguments[0].name.empty()) {
-    report(diag::wrong_argument_count, loc, "a pullback", "1 argument", fmt::format("{} are", arguments.size()))
-        .help("the cotangents of several results are a tuple");
+    report(diag::wrong_argument_count, loc, "back", "1 argument", fmt::format("{} are", arguments.size()))
+        .help("what vjp gives takes one cotangent: those of several results are a tuple");
     return Datum::poison();
   }
   std::vector<Value*> given;
