@@ -178,6 +178,10 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
       return ops_.dot(arguments[0], arguments[1], arguments[2], operands_of(arguments));
     case TileBuiltin::Cast:
       return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
+    case TileBuiltin::Bitcast: {
+      auto wanted = evaluator_.expect_dtype(arguments[1], arguments.locs[1], "the dtype of 'bitcast'");
+      return wanted ? ops_.bitcast(arguments[0], *wanted, loc) : Datum::poison();
+    }
     case TileBuiltin::Transpose:
       return ops_.transpose(arguments[0], arguments[1].elements(), loc);
     case TileBuiltin::Broadcast: {
