@@ -193,9 +193,12 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
       return scan(arguments);
     case TileBuiltin::Sort: {
       auto descending = evaluator_.expect_bool(arguments[2], arguments.locs[2], "descending");
-      if (!descending) return Datum::poison();
+      auto bitonic = evaluator_.expect_bool(arguments[3], arguments.locs[3], "bitonic");
+      if (!descending || !bitonic) return Datum::poison();
+      auto flag = [&](bool value) { return value ? context().boolean(true) : nullptr; };
       return ops_.along_axis(OpKind::Sort, arguments[0], arguments[1],
-                             {schedule::attr::Sort::descending(*descending ? context().boolean(true) : nullptr)}, loc);
+                             {schedule::attr::Sort::descending(flag(*descending)),
+                              schedule::attr::Sort::bitonic(flag(*bitonic))}, loc);
     }
     case TileBuiltin::Uniform:
       return random_uniform(arguments);

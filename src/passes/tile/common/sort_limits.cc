@@ -73,14 +73,18 @@ class SortLimits {
 
   bool check_shared() const {
     int64_t extent = *type_->dims[axis()]->constant(), length = int64_t(std::bit_ceil(uint64_t(extent)));
-    int64_t size = byte_size(type_->dtype), bytes = elements(type_, 1) / extent * length * size;
+    int64_t size = byte_size(type_->dtype), group = sort_group(type_, axis(), length);
+    int64_t line = length + (group ? length / group : 0);
+    int64_t bytes = elements(type_, 1) / extent * line * size;
     int64_t available = context_.machine->gpu.shared_per_block;
     if (bytes <= available) return true;
+    int64_t fit = available / size;
+    if (group) fit = fit * group / (group + 1);
     context_.diagnostics
         .report(diag::schedule_shared_memory, sort_->loc(), kernel_name(kernel_), bytes, available, bytes - available)
         .help(fmt::format("'{}' keeps its tile there, in lines of {} elements; at most {} elements of {} fit: use "
                           "smaller blocks",
-                          sort_->name(), length, available / size, to_string(type_->dtype)));
+                          sort_->name(), length, fit, to_string(type_->dtype)));
     return false;
   }
 
@@ -108,6 +112,14 @@ class SortLimits {
 };
 
 }  // namespace
+
+int64_t sort_group(Type tile, size_t axis, int64_t length) {
+  bool is_last = std::all_of(tile->dims.begin() + std::ptrdiff_t(axis) + 1, tile->dims.end(),
+                             [](Dim extent) { return extent->is_constant(1); });
+  constexpr int64_t bytes_of_banks = 128;
+  int64_t group = bytes_of_banks / byte_size(tile->dtype);
+  return is_last && group <= length ? group : 0;
+}
 
 bool check_sort(Op* sort, PassContext& context) { return SortLimits(sort, context).check(); }
 
