@@ -321,7 +321,8 @@ def orders():
     rows, special = "x: Tensor[B, N, f32]", [np.nan, np.inf, -np.inf, 0.0, -0.0]
     everything = "sort(x), argsort(x), rank(x, dtype=i32), topk(x, {0})[0], topk(x, {0})[1]".format
     for shape, count in (((6, 1), 1), ((1, 2), 1), ((3, 9), 9), ((4, 50), 9), ((6, 130), 9), ((2, 1000), 9),
-                         ((33, 32), 9), ((9, 128), 9), ((5, 300), 9), ((2, 1025), 9), ((2, 3000), 9), ((0, 9), 9)):
+                         ((33, 32), 9), ((9, 128), 9), ((5, 300), 9), ((2, 1025), 9), ((2, 2049), 9), ((1, 9001), 300),
+                         ((0, 9), 9)):
         x = RNG.integers(-3, 30, shape).astype(np.float32)
         x[..., ::3] = RNG.choice(np.array(special, np.float32), x[..., ::3].shape)
         case(f"{rows} where N >= {count}", everything(count), [x], of(count), 0)
@@ -354,6 +355,12 @@ def orders():
         x = RNG.integers(limits.min, limits.max, (3, 77), dtype=dtype, endpoint=True)
         x[:, ::2] = RNG.choice(np.array([limits.min, limits.max, 1], dtype), x[:, ::2].shape)
         case(f"x: Tensor[B, N, {name}] where N >= 9", everything(9), [x], of(9), 0)
+    # Runs that are merged: of a length that is known, all equal, in order and from the end.
+    for dtype, name in ((np.uint64, "u64"), (np.int64, "i64"), (np.int16, "i16"), (np.float64, "f64")):
+        rising = np.arange(4500)
+        many = np.stack([rising, rising[::-1], np.full(4500, 7), RNG.integers(0, 90, 4500)]).astype(dtype)
+        many[3, ::7] = np.nan if name == "f64" else np.iinfo(dtype).max
+        case(f"x: Tensor[B, 4500, {name}]", "sort(x), argsort(x)", [many], lambda x: ordered(x, 0)[:2], 0)
     case("x: Tensor[B, 77, u8]", "argsort(x, dtype=i8), rank(x, dtype=u8), topk(x, 70, dtype=f32)[1]", [x],
          lambda x: (*ordered(x, 0)[1:3], greatest(x, 70)[1]), 0)
     case("x: Tensor[B, N, bool] where N >= 9", everything(9), [RNG.integers(0, 2, (3, 77)).astype(bool)], of(9), 0)
@@ -375,7 +382,8 @@ def orders():
          [normal(300, 2), np.array([5, 100, 255, 5, 44], np.uint8), normal(5, 2)], scattered)
     case("x: Tensor[9, 2, f32], i: Tensor[N, u64], u: Tensor[N, 2, f32]", "scatter_add(x, i, u)",
          [normal(9, 2), np.array([5, 2**63 + 5], np.uint64), normal(2, 2)], scattered)
-    for rows, count, width in ((1, 1, 1), (5, 0, 3), (0, 4, 3), (4, 3, 0), (3, 400, 130), (300, 33, 2), (70, 2500, 5)):
+    for rows, count, width in ((1, 1, 1), (5, 0, 3), (0, 4, 3), (4, 3, 0), (3, 400, 130), (300, 33, 2), (70, 2500, 5),
+                               (9, 5000, 3)):
         at = RNG.integers(-2, rows + 2, count).astype(np.int64)
         case("x: Tensor[V, D, f32], i: Tensor[N, i64], u: Tensor[N, D, f32]", "scatter_add(x, i, u)",
              [normal(rows, width), at, normal(count, width)], scattered, 1e-4)

@@ -68,6 +68,39 @@ def sort{d}(x: Tensor[M, N, f32]):
 """
 
 
+MERGED = """
+@kernel.schedule(Schedule(BM=1, BN={n}))
+def merged{d}{n}(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    return tile.sort(tile.load(x, (t.i, t.j), (t.m, t.n)), bitonic=True, descending={d})
+
+@jit
+def sort{d}{n}(x: Tensor[M, N, f32]):
+    return merged{d}{n}(x)
+"""
+
+
+def merged(folder):
+    """Elements that fall and then rise, in blocks that the tensor fills or not."""
+    sizes, orders = (1, 2, 50, 64, 300), (False, True)
+    (folder / "merged.tsr").write_text("".join(MERGED.format(d=d, n=n) for d in orders for n in sizes))
+    run(BIN / "tesserac", folder / "merged.tsr", "-o", folder / "merged.bundle", "--target=host")
+    for descending in orders:
+        for size in sizes:
+            x = numbers(9, size + size // 3, "f32")
+            for row, line in enumerate(x):
+                for part in (line[:size], line[size:]):
+                    first, second = in_order(part[:len(part) * row // 8], 0), in_order(part[len(part) * row // 8:], 0)
+                    part[:] = np.concatenate([first, second[::-1]] if descending else [first[::-1], second])
+            np.save(folder / "x.npy", x)
+            right = wanted(x, size, 1, descending)
+            for mode in ((), ("--interpret", "exact")):
+                run(BIN / "tsr", "run", folder / "merged.bundle", f"sort{descending}{size}", "--input",
+                    f"x={folder}/x.npy", "--output", f"sort{descending}{size}={folder}/y.npy", *mode)
+                got = np.load(folder / "y.npy")
+                assert same(got, right), (descending, size, mode, x, got, right)
+
+
 def moved(folder):
     """Elements past the end of the tensor stay where they are: 0."""
     (folder / "moved.tsr").write_text("".join(MOVED.format(d=d) for d in (False, True)))
@@ -110,6 +143,7 @@ def main():
                 got = np.load(folder / "y.npy")
                 assert same(got, right), (cases[n], mode, x, got, right)
         moved(folder)
+        merged(folder)
 
 
 if __name__ == "__main__":

@@ -40,6 +40,12 @@ constexpr bool is_signed(DType dtype) { return dtype_info(dtype).cls == DTypeCla
 constexpr bool is_native_float(DType dtype) { return dtype == DType::F32 || dtype == DType::F64; }
 /// Bytes of one stored element; i4 counts as one byte where it is addressed singly.
 constexpr unsigned byte_size(DType dtype) { return (dtype_info(dtype).bits + 7) / 8; }
+/// Whether the bits of an element of one dtype are those of one of the other; not of bool and i4, which leave
+/// bits of a byte unused.
+constexpr bool has_same_bits(DType a, DType b) {
+  auto is_whole = [](DType dtype) { return dtype != DType::Bool && dtype != DType::I4; };
+  return is_whole(a) && is_whole(b) && byte_size(a) == byte_size(b);
+}
 
 /// The dtype of that IR spelling (f32, bf16, …); the language's aliases are the front end's matter.
 std::optional<DType> parse_dtype(std::string_view text);

@@ -262,6 +262,12 @@ TSR_FOLDS Element cast(DType from, DType to, Element a) {
   return {.i = wrap(to, uint64_t(a.i))};
 }
 
+TSR_FOLDS Element with_bits(DType from, DType to, Element a) {
+  uint64_t bits = is_float(from) ? encode_float(from, a.f) : uint64_t(a.i);
+  if (is_float(to)) return {.f = decode_float(to, bits & (~uint64_t(0) >> (64 - 8 * byte_size(to))))};
+  return {.i = wrap(to, bits)};
+}
+
 TSR_FOLDS Element float_fma(DType dtype, double a, double b, double c) {
   if (dtype == DType::F64) return {.f = std::fma(a, b, c)};
   return {.f = round_to(dtype, double(std::fmaf(float(a), float(b), float(c))))};
@@ -269,6 +275,7 @@ TSR_FOLDS Element float_fma(DType dtype, double a, double b, double c) {
 
 TSR_FOLDS Element evaluate(Kind kind, DType dtype, DType result, const Element* operands) {
   const ElementwiseInfo& row = elementwise_table[size_t(kind)];
+  if (kind == Kind::Bits) return with_bits(dtype, result, operands[0]);
   if (row.cls == ElementwiseClass::Convert) return cast(dtype, result, operands[0]);
   if (row.cls == ElementwiseClass::Choose) return operands[0].i ? operands[1] : operands[2];
   if (row.cls == ElementwiseClass::Compare) return {.i = compare(kind, dtype, operands[0], operands[1])};

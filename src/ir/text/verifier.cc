@@ -288,6 +288,9 @@ void verify_elementwise(Op* op, OpVerifier& verifier) {
   if (!accepts(row.cls, data->dtype)) {
     verifier.error("it does not take {}", to_string(data->dtype));
   }
+  if (op->info().elementwise == ElementwiseKind::Bits && !has_same_bits(data->dtype, result->dtype)) {
+    verifier.error("{} and {} differ in size", to_string(data->dtype), to_string(result->dtype));
+  }
   if (row.cls == ElementwiseClass::Convert) return;
   DType wanted = row.cls == ElementwiseClass::Compare ? DType::Bool : data->dtype;
   if (result->dtype != wanted) {

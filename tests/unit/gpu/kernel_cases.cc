@@ -52,6 +52,21 @@ std::vector<GpuCase> sorts() {
       sort("of integers", "i64", "BM=4, warps=2", "M, 72", "axis=1", heights),
       sort("of a column", "i32", "BN=64, warps=4", "40, N", "axis=0",
            std::vector<DimValues>{{{"N", 70}}, {{"N", 1}}, {{"N", 0}}}),
+      sort("of whole lines", "f32", "BM=2, warps=2", "M, 512", "axis=1", heights),
+      sort("of whole lines of 64 bits", "u64", "BM=1, warps=1", "M, 256", "axis=1, descending=True", heights),
+      kernel_case("sort of what falls and rises", R"(
+@kernel.schedule(Schedule(BM=1, BN=256, warps=2))
+def merged(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    t = tile.context(m=M, n=N)
+    x = tile.bitcast(tile.bitcast(tile.load(x, (t.i, t.j), (t.m, t.n)), u32), f32)
+    first = tile.sort(tile.where(tile.col_index() % t.n < 100, x, -1.0), descending=True)
+    last  = tile.sort(tile.where(tile.col_index() % t.n < 100, -1.0, tile.abs(x)))
+    return tile.sort(tile.maximum(first, last), bitonic=True)
+
+@jit
+def f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
+    return merged(x)
+)", {{{"M", 2}, {"N", 256}}, {{"M", 1}, {"N", 300}}}, 0),
   };
 }
 

@@ -210,6 +210,10 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
       return ops_.dot(arguments[0], arguments[1], arguments[2], operands_of(arguments));
     case TileBuiltin::Cast:
       return cast_to(arguments[0], arguments[1], loc, arguments.locs[1]);
+    case TileBuiltin::Bitcast: {
+      auto wanted = evaluator_.expect_dtype(arguments[1], arguments.locs[1], "the dtype of 'bitcast'");
+      return wanted ? ops_.bitcast(arguments[0], *wanted, loc) : Datum::poison();
+    }
     case TileBuiltin::Transpose:
       return ops_.transpose(arguments[0], arguments[1].elements(), loc);
     case TileBuiltin::Broadcast: {
@@ -221,9 +225,12 @@ Datum KernelBuilder::call_tile(const Builtin& builtin, const BoundArguments& giv
       return scan(arguments);
     case TileBuiltin::Sort: {
       auto descending = evaluator_.expect_bool(arguments[2], arguments.locs[2], "descending");
-      if (!descending) return Datum::poison();
+      auto bitonic = evaluator_.expect_bool(arguments[3], arguments.locs[3], "bitonic");
+      if (!descending || !bitonic) return Datum::poison();
+      auto flag = [&](bool value) { return value ? context().boolean(true) : nullptr; };
       return ops_.along_axis(OpKind::Sort, arguments[0], arguments[1],
-                             {schedule::attr::Sort::descending(*descending ? context().boolean(true) : nullptr)}, loc);
+                             {schedule::attr::Sort::descending(flag(*descending)),
+                              schedule::attr::Sort::bitonic(flag(*bitonic))}, loc);
     }
     case TileBuiltin::Uniform:
       return random_uniform(arguments);

@@ -365,6 +365,21 @@ Datum TileOps::cast(const Datum& value, DType dtype, Loc loc) {
   return Datum::poison();
 }
 
+Datum TileOps::bitcast(const Datum& value, DType dtype, Loc loc) {
+  builder_.set_loc(loc);
+  Value* tile = expect_tile(value, loc, "bitcast");
+  if (!tile) return Datum::poison();
+  DType from = tile->type()->dtype;
+  if (!has_same_bits(from, dtype)) {
+    evaluator_.report(diag::wrong_dtype, loc, "bitcast", fmt::format("{} as {}", to_string(from), to_string(dtype)))
+        .help("both dtypes have as many bits, and none is bool or i4");
+    return Datum::poison();
+  }
+  if (from == dtype) return value;
+  return handle(builder_.value(info(ElementwiseKind::Bits), {{tile}},
+                               builder_.context().with_dtype(tile->type(), dtype)), loc);
+}
+
 Datum TileOps::dot(const Datum& a, const Datum& b, const Datum& acc, const OperatorPlace& at) {
   builder_.set_loc(at.loc);
   Value* left = expect_tile(a, at.loc, "the first operand of dot");

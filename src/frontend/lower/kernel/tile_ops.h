@@ -51,6 +51,7 @@ class TileOps {
   /// acc + a x b; `acc` may be None.
   Datum dot(const Datum& a, const Datum& b, const Datum& acc, const OperatorPlace& at);
   Datum cast(const Datum& value, DType dtype, Loc loc);
+  Datum bitcast(const Datum& value, DType dtype, Loc loc);
   /// `perm` as written; empty reverses the axes.
   Datum transpose(const Datum& tile, std::span<const Datum> perm, Loc loc);
   Datum broadcast(const Datum& tile, const std::vector<Dim>& dims, Loc loc);

@@ -8,7 +8,15 @@
 // In memory no element has to find its partner. The elements that a step compares are tiles of their own: views whose
 // strides step over the others, from the end of the run where the first step of a round needs it. Several steps follow
 // each other in registers: the elements of a run are cut into 2^s tiles, which s steps compare with each other. All of
-// it is loads, stores, minima and maxima.
+// it is loads, stores, minima and maxima. The first runs of 2^s elements need no order, so each of those tiles takes
+// neighbours, as many as there are runs.
+//
+// Threads of a warp take elements that lie one, two, four, … apart. Of banks of memory as many as are powers of two they
+// would share few: every 128 bytes are followed by an element that is left out. The line lies without these where all of
+// it is stored and loaded.
+//
+// Of a line that falls and then rises the last round sorts all; its first step compares elements as its others do. What
+// fills up the line comes behind it and is greater, so it still falls and then rises.
 //
 // Elements that a tile does not have come last: they are the greatest number (the least, of a descending sort). NaN
 // becomes infinity, and the places of as many elements as were NaN become NaN.
@@ -24,6 +32,7 @@
 #include "ir/tile/build.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/tile/common/decompose_tile_ops.h"
+#include "support/check.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera {
@@ -38,6 +47,17 @@ namespace in = tile::in;
 Op* kernel_of(Op* op) {
   while (op->parent()) op = op->parent();
   return op;
+}
+
+/// How many elements of a line of the tile lie side by side in the shared memory of a GPU's block, each time followed by
+/// one that is left out: as many as its banks have room for. 0 where nothing is left out, as lines themselves lie side
+/// by side or are shorter.
+int64_t sort_group(Type tile, size_t axis, int64_t length) {
+  bool is_last = std::all_of(tile->dims.begin() + std::ptrdiff_t(axis) + 1, tile->dims.end(),
+                             [](Dim extent) { return extent->is_constant(1); });
+  constexpr int64_t bytes_of_banks = 128;
+  int64_t group = bytes_of_banks / byte_size(tile->dtype);
+  return is_last && group <= length ? group : 0;
 }
 
 /// Which sorts can be written so.
@@ -95,14 +115,18 @@ class SortLimits {
 
   bool check_shared() const {
     int64_t extent = *type_->dims[axis()]->constant(), length = int64_t(std::bit_ceil(uint64_t(extent)));
-    int64_t size = byte_size(type_->dtype), bytes = elements(type_, 1) / extent * length * size;
+    int64_t size = byte_size(type_->dtype), group = sort_group(type_, axis(), length);
+    int64_t line = length + (group ? length / group : 0);
+    int64_t bytes = elements(type_, 1) / extent * line * size;
     int64_t available = context_.machine->gpu.shared_per_block;
     if (bytes <= available) return true;
+    int64_t fit = available / size;
+    if (group) fit = fit * group / (group + 1);
     context_.diagnostics
         .report(diag::schedule_shared_memory, sort_->loc(), kernel_name(kernel_), bytes, available, bytes - available)
         .help(fmt::format("'{}' keeps its tile there, in lines of {} elements; at most {} elements of {} fit: use "
                           "smaller blocks",
-                          sort_->name(), length, available / size, to_string(type_->dtype)));
+                          sort_->name(), length, fit, to_string(type_->dtype)));
     return false;
   }
 
@@ -134,8 +158,10 @@ class SortDecomposition {
   SortDecomposition(Op* sort, const Machine& machine)
       : kernel_(kernel_of(sort)),
         sort_(sort),
+        machine_(machine),
         has_threads_(machine.is_gpu()),
         descending_(sort->attr(attr::Sort::descending)),
+        is_bitonic_(sort->attr(attr::Sort::bitonic)),
         axis_(size_t(sort->attr(attr::Sort::axis))),
         builder_(*sort->module()) {
     builder_.set_before(sort);
@@ -230,7 +256,12 @@ class SortDecomposition {
       store(full(context().tile(dims, type->dtype), end(true, type->dtype)), window(dims, strides, extent_));
     }
     barrier();
-    for (int64_t run = 2; run <= length_; run *= 2) merge(run);
+    if (is_bitonic_) {
+      round(length_, false);
+    } else {
+      int64_t run = sort_first_runs();
+      while (run < length_) round(run *= 2, true);
+    }
     return load(all);
   }
 
@@ -247,18 +278,22 @@ class SortDecomposition {
     constexpr int64_t vector = 16;
     bool by_lines = has_threads_ ? !is_last : lines->constant().value_or(vector) >= vector;
     step_ = by_lines ? lines : constant(1);
-    Dim stride = constant(by_lines ? 1 : length_);
+    int64_t group = has_threads_ ? sort_group(type, axis_, length_) : 0;
+    left_out_ = group ? 1 : 0;
+    group_ = group ? group : length_;
+    Dim stride = constant(by_lines ? 1 : place_of(length_));
     strides_.assign(others_.size(), nullptr);
     for (size_t i = others_.size(); i-- > 0;) {
       strides_[i] = stride;
       stride = dims.mul(stride, others_[i]);
     }
-    constexpr int64_t fewest = 256;  // elements of a tile that are worth the threads' while
+    // Elements of a tile that are worth the threads' while.
+    int64_t fewest = has_threads_ ? gpu_schedule(kernel_, machine_).threads() : 256;
     int64_t elements = length_ * lines->constant().value_or(1);
-    int most = has_threads_ ? 3 : 2;
+    int most = has_threads_ ? 4 : 2;
     for (steps_ = 1; steps_ < most && elements >> (steps_ + 1) >= fewest;) ++steps_;
     Builder start = at_start();
-    Dim size = dims.mul(constant(length_), lines);
+    Dim size = dims.mul(constant(place_of(length_)), lines);
     if (!has_threads_) {
       memory_ = tile::alloc(start, size, type->dtype);
     } else {
@@ -276,35 +311,63 @@ class SortDecomposition {
     return start;
   }
 
-  /// Sorted runs of half of `run` elements to sorted runs of `run`.
-  void merge(int64_t run) {
-    bool first = true;
-    for (int64_t part = run; part > 1; first = false) {
+  /// Runs of as many elements as tiles are compared at once, of elements in any order.
+  int64_t sort_first_runs() {
+    int64_t count = std::min(length_, int64_t(1) << steps_);
+    std::vector<Value*> tiles;
+    for (int64_t t = 0; t < count; ++t) {
+      Axes axes = axes_of_others();
+      add(axes, length_ / group_, group_ / count);
+      add(axes, group_ / count, 1);
+      tiles.push_back(load(window(axes, t * (length_ / count))));
+    }
+    barrier();
+    for (int64_t run = 2; run <= count; run *= 2) exchange(tiles, run, true);
+    for (int64_t t = 0; t < count; ++t) store(tiles[size_t(t)], piece(count, 1, t, false, count < length_));
+    barrier();
+    return count;
+  }
+
+  /// Sorts runs of `run` elements, of two sorted halves or of what falls and then rises.
+  void round(int64_t run, bool halves) {
+    bool is_apart = !is_bitonic_;  // the elements that groups leave out lie between them
+    for (int64_t part = run; part > 1;) {
       int steps = std::min(steps_, std::countr_zero(uint64_t(part)));
-      compare(part, int64_t(1) << steps, first);
+      bool leaves_apart = part >> steps > 1 || run < length_;
+      compare(part, int64_t(1) << steps, halves && part == run, is_apart, leaves_apart);
       part >>= steps;
+      is_apart = leaves_apart;
     }
   }
 
   /// Steps within the parts of `part` elements, each of which is cut into `count` tiles.
-  void compare(int64_t part, int64_t count, bool first) {
-    std::vector<Value*> windows, tiles;
+  void compare(int64_t part, int64_t count, bool mirrored, bool is_apart, bool leaves_apart) {
+    std::vector<Value*> from, to, tiles;
     int64_t width = part / count;
     for (int64_t t = 0; t < count; ++t) {
       // The second half of a run is taken from its end.
-      bool reversed = first && t >= count / 2;
-      windows.push_back(piece(part, width, t * width + (reversed ? width - 1 : 0), reversed));
-      tiles.push_back(load(windows.back()));
+      bool reversed = mirrored && t >= count / 2;
+      int64_t offset = t * width + (reversed ? width - 1 : 0);
+      from.push_back(piece(part, width, offset, reversed, is_apart));
+      bool stays = is_apart == leaves_apart || !left_out_;
+      to.push_back(stays ? from.back() : piece(part, width, offset, reversed, leaves_apart));
+      tiles.push_back(load(from.back()));
     }
     barrier();
-    for (int64_t distance = count / 2; distance > 0; distance /= 2) {
-      bool mirrored = first && distance == count / 2;
-      for (int64_t t = 0; t < count; ++t) {
-        if ((t & distance) == 0) exchange(tiles[size_t(t)], tiles[size_t(mirrored ? count - 1 - t : t + distance)]);
+    exchange(tiles, count, mirrored);
+    for (size_t t = 0; t < tiles.size(); ++t) store(tiles[t], to[t]);
+    barrier();
+  }
+
+  /// The steps of runs of `run` tiles.
+  void exchange(std::vector<Value*>& tiles, int64_t run, bool mirrored) {
+    for (int64_t distance = run / 2; distance > 0; distance /= 2) {
+      for (int64_t t = 0; t < int64_t(tiles.size()); ++t) {
+        if (t & distance) continue;
+        exchange(tiles[size_t(t)], tiles[size_t(mirrored ? t ^ (run - 1) : t + distance)]);
       }
+      mirrored = false;
     }
-    for (size_t t = 0; t < tiles.size(); ++t) store(tiles[t], windows[t]);
-    barrier();
   }
 
   void exchange(Value*& a, Value*& b) {
@@ -314,23 +377,46 @@ class SortDecomposition {
     b = descending_ ? less : greater;
   }
 
-  /// `width` elements of each part, from the one at `offset`.
-  Value* piece(int64_t part, int64_t width, int64_t offset, bool reversed) {
-    DimTable& table = context().dims();
+  /// Extents and strides of elements in memory, without extents of 1.
+  struct Axes {
     std::vector<Dim> dims, strides;
-    auto add = [&](Dim extent, Dim stride) {
+
+    void add(Dim extent, Dim stride) {
       if (extent->is_constant(1)) return;
       dims.push_back(extent);
       strides.push_back(stride);
-    };
-    for (size_t i = 0; i < others_.size(); ++i) add(others_[i], strides_[i]);
-    add(constant(length_ / part), table.mul(constant(part), step_));
-    add(constant(width), table.mul(constant(reversed ? -1 : 1), step_));
-    if (dims.empty()) {
-      dims.push_back(constant(1));
-      strides.push_back(constant(1));
     }
-    return window(dims, strides, offset);
+  };
+
+  Axes axes_of_others() {
+    Axes axes;
+    for (size_t i = 0; i < others_.size(); ++i) axes.add(others_[i], strides_[i]);
+    return axes;
+  }
+
+  /// An axis along the line.
+  void add(Axes& axes, int64_t extent, int64_t stride) {
+    axes.add(constant(extent), context().dims().mul(constant(stride), step_));
+  }
+
+  /// Where an element of a line lies, if each group is followed by what is left out.
+  int64_t place_of(int64_t element) const { return element + element / group_ * left_out_; }
+
+  /// `width` elements of each part, from the one at `offset`; `apart` where each group is followed by one left out.
+  Value* piece(int64_t part, int64_t width, int64_t offset, bool reversed, bool apart) {
+    auto place = [&](int64_t element) { return apart ? place_of(element) : element; };
+    Axes axes = axes_of_others();
+    int64_t whole = std::max(part, group_), line = std::min(width, group_), sign = reversed ? -1 : 1;
+    add(axes, length_ / whole, place(whole));
+    add(axes, whole / part, part);
+    add(axes, width / line, sign * place(group_));
+    add(axes, line, sign);
+    return window(axes, place(offset));
+  }
+
+  Value* window(Axes axes, int64_t offset) {
+    if (axes.dims.empty()) axes = {{constant(1)}, {constant(1)}};
+    return window(axes.dims, axes.strides, offset);
   }
 
   Value* window(const std::vector<Dim>& dims, const std::vector<Dim>& strides, int64_t offset) {
@@ -352,11 +438,14 @@ class SortDecomposition {
 
   Op* kernel_;
   Op* sort_;
+  const Machine& machine_;
   bool has_threads_;  ///< a program is run by several threads, which share memory
   bool descending_;
+  bool is_bitonic_;   ///< the elements of a line fall, then rise
   size_t axis_;
   Builder builder_;
-  int64_t extent_ = 0, length_ = 0;     ///< of a line: in the tile, in memory
+  int64_t extent_ = 0, length_ = 0;     ///< of a line: in the tile, in the network
+  int64_t group_ = 0, left_out_ = 0;    ///< elements that lie side by side, and that are left out behind them
   std::vector<Dim> others_, strides_;   ///< of the other axes: extents, strides in memory
   Dim step_ = nullptr;                  ///< from one element of a line to the next
   int steps_ = 1;                       ///< at once

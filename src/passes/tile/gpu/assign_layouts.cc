@@ -226,7 +226,7 @@ class LayoutAssignment {
         int axis = contiguous(access);
         if (axis < 0) continue;
         fastest = axis;
-        widest = std::max(widest, int(width(access, size_t(axis))));
+        widest = std::max(widest, int(width(access, size_t(axis), warps_of(place_of(other)))));
       }
     }
     std::optional<Layout> layout = blocked_along(value, fastest, widest, combined_);
@@ -267,7 +267,7 @@ class LayoutAssignment {
       return run * byte_size(value->type()->dtype);
     };
     if (run_of(layout) >= sector_bytes) return;
-    std::optional<Layout> along = blocked_along(value, axis, int(width(access, size_t(axis))), {});
+    std::optional<Layout> along = blocked_along(value, axis, int(width(access, size_t(axis), warps_of(op))), {});
     if (along && run_of(*along) > run_of(layout)) crossing_.emplace(op, *along);
   }
 
@@ -310,11 +310,17 @@ class LayoutAssignment {
   }
 
   /// How many elements along that axis a thread may move at once: all its vectors are aligned, and each is below the
-  /// limit or past it. Shared memory allows all.
-  int64_t width(const MemoryAccess& access, size_t axis) {
+  /// limit or past it. Shared memory that has no strides of its own allows all; where it has some, no thread goes
+  /// without elements, as all threads reach it equally fast.
+  int64_t width(const MemoryAccess& access, size_t axis, int warps) {
     int64_t multiple = vector_bytes / byte_size(access.tile->dtype);
     bool is_view = access.memory->is(TypeKind::View);
-    if (is_view && access.memory->space == MemorySpace::Shared) return multiple;
+    if (is_view && access.memory->space == MemorySpace::Shared) {
+      if (is_whole(access.memory)) return multiple;
+      int64_t elements = 1;
+      for (int32_t extent : extents(access.tile)) elements *= extent;
+      multiple = std::gcd(multiple, std::max<int64_t>(elements / (32 * warps), 1));
+    }
     if (is_view) multiple = std::gcd(multiple, known_.of(access.memory->offset));
     std::vector<Dim> strides = tile::strides_of(context_, access.memory);
     size_t lead = strides.size() - access.tile->rank();
@@ -327,6 +333,12 @@ class LayoutAssignment {
     Value* limit = access.limits.empty() ? nullptr : access.limits[axis];
     bool whole = !limit || tile::known_index(limit).value_or(-1) >= *access.tile->dims[axis]->constant();
     return whole ? multiple : std::gcd(multiple, known_.of(limit));
+  }
+
+  /// Whether elements lie one after the other, from the start of their memory on.
+  bool is_whole(Type view) {
+    return view->strides == context_.contiguous_view(view->dims, view->dtype, view->space)->strides &&
+           view->offset->is_constant(0);
   }
 
   /// The base without the axes that the value does not have, in the value's order, with its extents of 1.

@@ -203,6 +203,9 @@ void NvLowering::lower_elementwise(Op* op) {
   std::vector<Value*> operands;
   for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(value(op->operand(i)));
   if (operands.size() == 2) return define(op->result(), b_.op(op->info().elementwise, operands[0], operands[1]));
+  if (op->info().elementwise == Kind::Bits) {
+    return define(op->result(), b_.bitcast(operands[0], op->result()->type()->dtype));
+  }
   std::vector<std::vector<Value*>> slots;
   for (Value* operand : operands) slots.push_back({operand});
   std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());

@@ -185,6 +185,10 @@ void KernelLowering::lower_elementwise(Op* op) {
       parts.push_back(b_.op(op->info().elementwise, operands[0], operands[1]));
       continue;
     }
+    if (op->info().elementwise == Kind::Bits) {
+      parts.push_back(b_.bitcast(operands[0], result->type()->dtype));
+      continue;
+    }
     std::vector<std::vector<Value*>> slots;
     for (Value* operand : operands) slots.push_back({operand});
     parts.push_back(b_.at().value(target::info(op->info().elementwise), std::move(slots), types[i]));
