@@ -126,7 +126,8 @@ Term tangent_of(Op* op, Forward& forward) {
     case Kind::Trunc:
     case Kind::FloorDiv:
       return {};
-    // Results that are no floats.
+    // Results that are no floats, and bits, which are no numbers.
+    case Kind::Bits:
     case Kind::Not:
     case Kind::And:
     case Kind::Or:
