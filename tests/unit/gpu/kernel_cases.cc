@@ -67,6 +67,16 @@ def merged(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
 def f(x: Tensor[M, N, f32]) -> Tensor[M, N, f32]:
     return merged(x)
 )", {{{"M", 2}, {"N", 256}}, {{"M", 1}, {"N", 300}}}, 0),
+      kernel_case("sort of runs that are merged", R"(
+from tessera.sorting import merge_runs, sort_runs
+
+@jit
+def f(x: Tensor[M, N, i32]) -> Tensor[M, N, i32]:
+    x = sort_runs.with_schedule(Schedule(BM=1, BN=64, warps=2))(x)
+    for step in range(6, 8):
+        x = merge_runs.with_schedule(Schedule(BM=1, BN=64, warps=2))(x, step=step)
+    return x
+)", {{{"M", 2}, {"N", 200}}, {{"M", 1}, {"N", 64}}, {{"M", 1}, {"N", 0}}}, 0),
   };
 }
 

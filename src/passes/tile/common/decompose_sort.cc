@@ -11,9 +11,9 @@
 // it is loads, stores, minima and maxima. The first runs of 2^s elements need no order, so each of those tiles takes
 // neighbours, as many as there are runs.
 //
-// Threads of a warp take elements that lie one, two, four, … apart. Of banks of memory as many as are powers of two they
-// would share few: every 128 bytes are followed by an element that is left out. The line lies without these where all of
-// it is stored and loaded.
+// Threads of a warp take elements that lie one, two, four, … apart, and memory has a power of two of banks, of which
+// they would share few. So every 128 bytes are followed by an element that is left out. Where all of a line is stored
+// or loaded at once, it lies without these.
 //
 // Of a line that falls and then rises the last round sorts all; its first step compares elements as its others do. What
 // fills up the line comes behind it and is greater, so it still falls and then rises.
