@@ -27,7 +27,8 @@ module Block(D: dim):
     shift: Param[D, f32] = zeros()
 
     def __call__(self, x: Tensor[B, S, D, f32]):
-        heads = transpose(reshape(layernorm(x, self.scale, self.shift) @ self.qkv, (B, S, 3, {H}, D // {H})), 2, 0, 3, 1, 4)
+        qkv = reshape(layernorm(x, self.scale, self.shift) @ self.qkv, (B, S, 3, {H}, D // {H}))
+        heads = transpose(qkv, 2, 0, 3, 1, 4)
         y = flash_attention(heads[0], heads[1], heads[2], causal=True)
         x = x + reshape(transpose(y, 0, 2, 1, 3), (B, S, D)) @ self.out
         return x + gelu(rmsnorm(x) @ self.up) @ self.down

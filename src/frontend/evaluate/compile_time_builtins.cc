@@ -7,8 +7,8 @@
 #include "frontend/evaluate/placement.h"
 #include "frontend/evaluate/schedule_value.h"
 #include "frontend/fixes/foreign.h"
+#include "frontend/values/function.h"
 #include "frontend/values/runtime_range.h"
-#include "frontend/values/transform.h"
 #include "ir/core/op.h"
 #include "support/diagnostic_rows.h"
 

@@ -9,10 +9,11 @@
 #include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
 #include "frontend/values/check_numerics.h"
+#include "frontend/values/function.h"
+#include "frontend/values/modules.h"
 #include "frontend/values/tile_builtins.h"
 #include "ir/core/op.h"
 #include "ir/core/op_info.h"
-#include "frontend/values/transform.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

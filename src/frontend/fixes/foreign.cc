@@ -41,8 +41,8 @@ constexpr std::string_view any_of = "a mask is counted: sum(cast({0}, i32), axis
 constexpr std::string_view all_of = "a mask is counted: sum(cast(~{0}, i32), axis=1) == 0";
 constexpr std::string_view rolled = "slices change places: concat(({0}[-1:], {0}[:-1]), axis=0)";
 constexpr std::string_view backward =
-    "derivatives are functions of functions: value_and_grad(loss)(w, x) gives the loss and its gradient by w, which adamw "
-    "of tessera.nn takes";
+    "derivatives are functions of functions: value_and_grad(loss)(w, x) gives the loss and its gradient by w, which "
+    "adamw of tessera.nn takes";
 constexpr std::string_view computed_again =
     "a run-time loop that is taken backwards computes its iterations again: leave it out";
 constexpr std::string_view counts_data =
@@ -125,7 +125,8 @@ constexpr std::string_view pooled = "a pool is a function: max_pool2d(x, 2) or a
 constexpr std::string_view listed =
     "a list of modules is a field: blocks: [Block(D)] * L, and 'for block in self.blocks'";
 constexpr std::string_view stepped =
-    "a function computes the new weights: adamw(w, state, gradient, rate) of tessera.nn; value_and_grad(loss)(w, x) gives the gradient";
+    "a function computes the new weights: adamw(w, state, gradient, rate) of tessera.nn; value_and_grad(loss)(w, x) "
+    "gives the gradient";
 constexpr std::string_view loaded = "files are given where the bundle is run: tsr run --params w.safetensors";
 constexpr std::string_view untyped =
     "types are checked while compiling: leave it out; x.dtype, x.shape and is_tuple(x) can be asked in an 'if'";

@@ -1,5 +1,7 @@
 #include "frontend/values/function.h"
 
+#include <fmt/format.h>
+
 #include "frontend/syntax/ast.h"
 
 namespace tessera::frontend {
@@ -14,6 +16,28 @@ std::span<const ast::Parameter> Function::parameters() const {
 const ast::Node* Function::node() const {
   if (def) return def;
   return lambda;
+}
+
+std::string GradientFunction::describe() const {
+  return fmt::format("{} of {}", name(), frontend::describe(function_));
+}
+
+Measure GradientFunction::measure() const {
+  Measure all;
+  all.add(function_.measure());
+  return all;
+}
+
+bool is_function(const Datum& value) {
+  return value.is(DatumKind::Function) || value.is(DatumKind::Builtin) || value.object_as<GradientFunction>();
+}
+
+std::vector<std::string_view> parameter_names(const Datum& function) {
+  if (const auto* gradient = function.object_as<GradientFunction>()) return parameter_names(gradient->function());
+  std::vector<std::string_view> names;
+  if (!function.is(DatumKind::Function)) return names;
+  for (const ast::Parameter& parameter : function.as_function().parameters()) names.push_back(parameter.name.text);
+  return names;
 }
 
 }  // namespace tessera::frontend

@@ -50,4 +50,31 @@ struct Function {
   const ast::Node* node() const;
 };
 
+/// grad(f) and value_and_grad(f): a function of f's arguments.
+class GradientFunction : public Object {
+ public:
+  /// `by`: the arguments to differentiate by, an integer, a name, or a tuple of these. `loc`: where it is asked for.
+  GradientFunction(Datum function, Datum by, bool gives_value, bool has_aux, Loc loc)
+      : function_(std::move(function)), by_(std::move(by)), gives_value_(gives_value), has_aux_(has_aux), loc_(loc) {}
+  const Datum& function() const { return function_; }
+  const Datum& by() const { return by_; }
+  bool gives_value() const { return gives_value_; }
+  /// Whether f gives a tuple of the result to differentiate and others.
+  bool has_aux() const { return has_aux_; }
+  Loc loc() const { return loc_; }
+  std::string_view name() const { return gives_value_ ? "value_and_grad" : "grad"; }
+  std::string describe() const override;
+  Measure measure() const override;
+
+ private:
+  Datum function_, by_;
+  bool gives_value_, has_aux_;
+  Loc loc_;
+};
+
+/// Whether a value can be called: a function, or what a transform made of one.
+bool is_function(const Datum& value);
+/// Its parameters' names where they are known: of a def or lambda.
+std::vector<std::string_view> parameter_names(const Datum& function);
+
 }  // namespace tessera::frontend

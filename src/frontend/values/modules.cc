@@ -39,6 +39,12 @@ std::string ModuleInstance::describe() const {
   return "an instance of " + module_.describe();
 }
 
+Measure GradientTree::measure() const {
+  Measure all;
+  for (const auto& [name, member] : members_.entries) all.add(member.measure());
+  return all;
+}
+
 std::string joined_key(std::string_view prefix, std::string_view name) {
   if (prefix.empty() || name.empty()) return std::string(prefix.empty() ? name : prefix);
   return fmt::format("{}.{}", prefix, name);

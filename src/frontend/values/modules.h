@@ -109,6 +109,20 @@ class ModuleInstance : public Object {
   std::map<std::string, Datum, std::less<>> members_;
 };
 
+/// The gradient of what has members by name: of a module by its params.
+class GradientTree : public Object {
+ public:
+  GradientTree(std::string of, Dictionary members) : of_(std::move(of)), members_(std::move(members)) {}
+  const Datum* member(std::string_view name) const { return members_.get(name); }
+  const Dictionary& members() const { return members_; }
+  std::string describe() const override { return "the gradient of " + of_; }
+  Measure measure() const override;
+
+ private:
+  std::string of_;
+  Dictionary members_;
+};
+
 /// "blocks.0" of "blocks" and "0"; one of them when the other is empty.
 std::string joined_key(std::string_view prefix, std::string_view name);
 

@@ -20,8 +20,9 @@ namespace tessera::graph {
 #define ATTR(...) 0 |
 #define ATTR_OPT(...) 0 |
 #define REGION(...) 0 |
-#define OP(Name, slots, ...)                                                                                        \
-  static_assert((slots 0) == 0 || RowFacts{__VA_ARGS__}.jvp || RowFacts{__VA_ARGS__}.elementwise != ElementwiseKind::None, \
+constexpr bool states_derivative(RowFacts facts) { return facts.jvp || facts.elementwise != ElementwiseKind::None; }
+#define OP(Name, slots, ...)                                                   \
+  static_assert((slots 0) == 0 || states_derivative(RowFacts{__VA_ARGS__}), \
                 "gir." #Name " states no .jvp; jvp_none is that of an op without operands of floats");
 #include OPS_FILE
 #undef OP

@@ -1,5 +1,5 @@
-// Derivatives of functions beside differences of their values, where every float is a double: <gradient, d> and the derivative along d are
-// (f(x + h d) - f(x - h d)) / 2h.
+// Derivatives of functions beside differences of their values, where every float is a double: <gradient, d> and the
+// derivative along d are (f(x + h d) - f(x - h d)) / 2h.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -47,8 +47,8 @@ class Derived {
     text += "        total = total + sum(sin(g * 0.7))\n    return total\n";
     for (std::string of : {"value", "second"}) {
       text += "@jit\ndef " + of + "_entry(" + types + "):\n    return " + of + "(" + names + ")\n";
-      text += "@jit\ndef " + of + "_gradient(" + types + "):\n    return value_and_grad(" + of + ", argnums=(" + by + ",))(" +
-              names + ")\n";
+      text += "@jit\ndef " + of + "_gradient(" + types + "):\n    return value_and_grad(" + of + ", argnums=(" + by +
+              ",))(" + names + ")\n";
       text += "@jit\ndef " + of + "_along(" + types + ", " + directions + "):\n    return jvp(" + of + ", (" + names +
               ",), (" + tangents + ",))\n";
     }
@@ -109,14 +109,17 @@ class Derived {
     for (const Numbers& input : inputs) arguments.push_back(to_tensor(input));
     graph::EvalOptions options;
     options.mode = graph::EvalMode::F64;
-    auto results = graph::evaluate(fixture_.result.graph->find(name), std::move(arguments), options, fixture_.diagnostics);
+    auto results =
+        graph::evaluate(fixture_.result.graph->find(name), std::move(arguments), options, fixture_.diagnostics);
     INFO(render_all(fixture_.diagnostics, {}));
     REQUIRE(results);
     std::vector<Numbers> numbers;
     for (const TensorValue& result : *results) numbers.push_back(to_numbers(result));
     return numbers;
   }
-  double value(const std::string& name, const std::vector<Numbers>& inputs) { return call(name, inputs).at(0).values[0]; }
+  double value(const std::string& name, const std::vector<Numbers>& inputs) {
+    return call(name, inputs).at(0).values[0];
+  }
 
   std::vector<Input> inputs_;
   Fixture fixture_;
@@ -137,12 +140,13 @@ const Input x34{"x", {3, 4}}, y34{"y", {3, 4}};
 
 TEST_CASE("derivatives of functions of one number") {
   for (const char* function :
-       {"-x", "abs(x)", "exp(x)", "exp2(x)", "expm1(x)", "sin(x)", "cos(x)", "tanh(x)", "sigmoid(x)", "erf(x)", "gelu(x)",
-        "silu(x)", "relu(x)", "erfinv(x * 0.5)", "x ** 3", "floor(x) * x", "round(x) + x * sign(x)"}) {
+       {"-x", "abs(x)", "exp(x)", "exp2(x)", "expm1(x)", "sin(x)", "cos(x)", "tanh(x)", "sigmoid(x)", "erf(x)",
+        "gelu(x)", "silu(x)", "relu(x)", "erfinv(x * 0.5)", "x ** 3", "floor(x) * x", "round(x) + x * sign(x)"}) {
     check_both({x34}, function);
   }
   const Input positive{"x", {3, 4}, 0.4, 2.5};
-  for (const char* function : {"log(x)", "log2(x)", "log1p(x)", "sqrt(x)", "rsqrt(x)", "reciprocal(x)", "pow(x, 2.5)"}) {
+  for (const char* function :
+       {"log(x)", "log2(x)", "log1p(x)", "sqrt(x)", "rsqrt(x)", "reciprocal(x)", "pow(x, 2.5)"}) {
     check_both({positive}, function);
   }
 }
@@ -167,8 +171,9 @@ TEST_CASE("derivatives of what moves elements") {
 }
 
 TEST_CASE("derivatives of reductions") {
-  for (const char* expression : {"sum(x)", "sum(x, axis=0)", "mean(x * x, axis=1, keepdims=True)", "max(x, axis=1)",
-                                 "min(x)", "max(x, axis=(0, 1))", "prod(x, axis=1)", "prod(x)", "sum(x, axis=0) @ x.T"}) {
+  for (const char* expression :
+       {"sum(x)", "sum(x, axis=0)", "mean(x * x, axis=1, keepdims=True)", "max(x, axis=1)", "min(x)",
+        "max(x, axis=(0, 1))", "prod(x, axis=1)", "prod(x)", "sum(x, axis=0) @ x.T"}) {
     check_both({x34}, expression);
   }
 }
@@ -208,7 +213,8 @@ TEST_CASE("derivatives of run-time loops and branches") {
   check({rows, {"y", {3}}, number},
         "    z = y\n    k = n\n    for i in range(R):\n        row = x[i] * z\n"
         "        for j in range(R):\n            row = sin(row + y) * 0.5 + x[j]\n"
-        "        if k % 2 == 0:\n            z = z * cos(row)\n        else:\n            z = z + row\n        k = k + 1\n"
+        "        if k % 2 == 0:\n            z = z * cos(row)\n        else:\n            z = z + row\n        k = k + "
+        "1\n"
         "    return z\n");
   check({{"x", {3}}, number}, "    z = x\n    if n > 2:\n        z = sin(x) * x\n    return z * x\n");
   // No iteration, and one.
@@ -230,9 +236,10 @@ TEST_CASE("derivatives that a program gives its functions") {
                   "    z = y\n    for i in range(R):\n        z = sin(product(z, x[i]))\n    return z\n");
   in_loop.check("value");
   in_loop.check("second");
-  auto once = ::run("@custom_vjp(lambda y, dy, x: dy * 7.0)\ndef f(x):\n    return floor(x) * 2.0\n"
-                    "@jit\ndef g(x: Tensor[2, f32]):\n    return grad(lambda x: sum(f(x)))(x), f(x)\n",
-                    "g", {{{2}, {1.5, 2.5}}});
+  auto once = ::run(
+      "@custom_vjp(lambda y, dy, x: dy * 7.0)\ndef f(x):\n    return floor(x) * 2.0\n"
+      "@jit\ndef g(x: Tensor[2, f32]):\n    return grad(lambda x: sum(f(x)))(x), f(x)\n",
+      "g", {{{2}, {1.5, 2.5}}});
   CHECK(once.at(0).values == std::vector<double>{7, 7});
   CHECK(once.at(1).values == std::vector<double>{2, 4});
 }

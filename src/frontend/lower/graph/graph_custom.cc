@@ -1,6 +1,6 @@
 // Functions with derivatives of their own: @custom_jvp and @custom_vjp. While a call is recorded for a derivative, the
-// ops of such a function are in the region of a gir.custom_call, so that loops and branches around it can be copied. The
-// rules are functions of the program, which are called where tangents are made or taken backwards.
+// ops of such a function are in the region of a gir.custom_call, so that loops and branches around it can be copied.
+// The rules are functions of the program, which are called where tangents are made or taken backwards.
 
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/leaves.h"
@@ -51,7 +51,8 @@ Datum GraphBuilder::record_custom(const Function& function, std::vector<CallArgu
   // What the function gives is known once it has run: an op without results has its ops until then.
   builder_.set_loc(loc);
   int64_t number = int64_t(function_.custom_calls.size());
-  Op* empty = builder_.op(graph::info(OpKind::CustomCall), {{}}, {}, {graph::attr::CustomCall::call(context(), number)});
+  Op* empty =
+      builder_.op(graph::info(OpKind::CustomCall), {{}}, {}, {graph::attr::CustomCall::call(context(), number)});
   Block* block = empty->region(graph::at::CustomCall::body)->add_block();
   builder_.set_end(block);
   ++function_.inside_custom;
@@ -78,8 +79,8 @@ bool GraphBuilder::has_rule(const Function& function) const {
 }
 
 /// The result of a rule; poison when an error was reported.
-Datum GraphBuilder::call_rule(const CustomCall& call, const ast::Expr& rule, const std::vector<Value*>& inputs, Datum result,
-                              Datum derivatives, Loc loc) {
+Datum GraphBuilder::call_rule(const CustomCall& call, const ast::Expr& rule, const std::vector<Value*>& inputs,
+                              Datum result, Datum derivatives, Loc loc) {
   Datum function = evaluator_.evaluate(rule, *call.function->scope);
   if (function.is_poison()) return function;
   std::vector<CallArgument> given{{"", std::move(result), loc}, {"", std::move(derivatives), loc}};
@@ -90,8 +91,8 @@ Datum GraphBuilder::call_rule(const CustomCall& call, const ast::Expr& rule, con
 /// A derivative that a rule gave for a value; null when an error was reported.
 Value* GraphBuilder::derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc loc) {
   const Type type = value->type();
-  bool fits = given.is_ir() && is_float(given.as_ir().value->type()->dtype) &&
-              given.as_ir().value->type()->dims == type->dims;
+  bool fits =
+      given.is_ir() && is_float(given.as_ir().value->type()->dtype) && given.as_ir().value->type()->dims == type->dims;
   if (fits) return convert(given.as_ir().value, type->dtype);
   if (!given.is_poison()) {
     report(diag::wrong_kind, call.function->loc, fmt::format("what the rule of '{}' gives", call.function->name),
@@ -117,8 +118,9 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
     bool backwards = forward.purpose() == graph::Forward::Purpose::Transposed;
     if (call.function->vjp && (backwards || !call.function->jvp)) {
       if (!backwards) {
-        return forward.refuse(op, "has a rule for derivatives that are taken backwards, and 'jvp' takes one of "
-                                  "@custom_jvp");
+        return forward.refuse(op,
+                              "has a rule for derivatives that are taken backwards, and 'jvp' takes one of "
+                              "@custom_jvp");
       }
       return push_linear(op, inputs, tangents, forward);
     }
@@ -210,8 +212,8 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
     }
     bool fits = value.is_sequence() && given.is_sequence() && value.elements().size() == given.elements().size();
     if (!fits) {
-      graph_.report(diag::wrong_kind, call.function->loc, fmt::format("what the rule of '{}' gives", call.function->name),
-                    describe(given),
+      graph_.report(diag::wrong_kind, call.function->loc,
+                    fmt::format("what the rule of '{}' gives", call.function->name), describe(given),
                     fmt::format("one for each of {} tensors, in the form that these have,", count));
       return false;
     }

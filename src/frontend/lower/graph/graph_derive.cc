@@ -7,7 +7,6 @@
 #include "frontend/values/function.h"
 #include "frontend/values/leaves.h"
 #include "frontend/values/modules.h"
-#include "frontend/values/transform.h"
 #include "ir/graph/derive/backward.h"
 #include "support/diagnostic_rows.h"
 
@@ -20,7 +19,7 @@ struct GraphBuilder::Record {
   std::vector<Datum> arguments;          ///< as given
   std::vector<Value*> values, tangents;  ///< of the floats in the arguments that derivatives are by
   Datum result;
-  std::vector<Op*> linear;  ///< the ops that make tangents
+  std::vector<Op*> linear;                    ///< the ops that make tangents
   std::map<const Value*, Value*> tangent_of;  ///< of the results; none where it is 0
   Loc loc;
 };
@@ -38,7 +37,9 @@ class Pullback : public Object {
 
 namespace {
 
-bool is_differentiated(const IrValue& value) { return is_float(value.value->type()->dtype) && !value.weak; }
+bool is_differentiated(const IrValue& value) {
+  return is_float(value.value->type()->dtype) && !value.weak;
+}
 
 /// The value with each leaf replaced by what `replace` gives for it.
 template <typename F>
@@ -217,7 +218,8 @@ Datum GraphBuilder::derivative_of(const Datum& value, const std::vector<Value*>&
     for (const auto& [name, member] : instance->members()) {
       const auto* reference = member.object_as<ParamReference>();
       Datum of = reference ? param(reference->declaration(), loc).value_or(Datum::none()) : member;
-      if (reference || has_floats(member, loc)) members.entries.emplace_back(name, derivative_of(of, derivatives, next, loc));
+      if (reference || has_floats(member, loc))
+        members.entries.emplace_back(name, derivative_of(of, derivatives, next, loc));
     }
     return Datum::object(std::make_shared<GradientTree>(value.as_object().describe(), std::move(members)));
   }
@@ -248,23 +250,27 @@ std::optional<std::vector<size_t>> GraphBuilder::differentiated(const GradientFu
       std::string_view name = arguments[i].name;
       if (name.empty() && i < names.size()) name = names[i];
       bool is_it = by.is(DatumKind::String) ? name == by.as_string()
-                   : arguments[i].name.empty() ? by.as_int() == int64_t(i)
-                                               : by.as_int() < int64_t(names.size()) && names[size_t(by.as_int())] == name;
+                   : arguments[i].name.empty()
+                       ? by.as_int() == int64_t(i)
+                       : by.as_int() < int64_t(names.size()) && names[size_t(by.as_int())] == name;
       if (is_it) place = i;
     }
     if (place == arguments.size()) {
-      report(diag::missing_argument, loc, by.is(DatumKind::String) ? by.as_string() : to_text(by), gradient.name()).label(gradient.loc(), "the derivative is by it");
+      report(diag::missing_argument, loc, by.is(DatumKind::String) ? by.as_string() : to_text(by), gradient.name())
+          .label(gradient.loc(), "the derivative is by it");
       return std::nullopt;
     }
     const Datum& value = arguments[place].value;
     if (value.is_poison()) return std::nullopt;
     std::vector<Leaf> leaves = leaves_of(value);
     if (!has_floats(value, loc)) {
-      auto builder = report(diag::wrong_kind, arguments[place].loc, fmt::format("what '{}' differentiates by", gradient.name()),
-                            describe(value), "a tensor of floats");
+      auto builder =
+          report(diag::wrong_kind, arguments[place].loc, fmt::format("what '{}' differentiates by", gradient.name()),
+                 describe(value), "a tensor of floats");
       if (!leaves.empty()) {
-        builder.help("a function of integers jumps between them, and has no derivative: argnums= names other arguments, "
-                     "and cast(x, f32) makes a float of it before the call");
+        builder.help(
+            "a function of integers jumps between them, and has no derivative: argnums= names other arguments, "
+            "and cast(x, f32) makes a float of it before the call");
       }
       return std::nullopt;
     }
@@ -378,8 +384,8 @@ bool GraphBuilder::collect_directions(const Datum& primal, const Datum& directio
   } else if (direction.is_ir() || direction.is_number()) {
     const Type type = primal.as_ir().value->type();
     if (direction.is_ir() && direction.as_ir().value->type()->dims != type->dims) {
-      report(diag::wrong_kind, loc, "a direction", describe(direction), "a tensor of the dims of its argument, " +
-                                                                            to_text(type->dims));
+      report(diag::wrong_kind, loc, "a direction", describe(direction),
+             "a tensor of the dims of its argument, " + to_text(type->dims));
       return false;
     }
     Value* value = operand(direction, type->dtype, type->dims, loc);

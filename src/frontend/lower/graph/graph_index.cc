@@ -9,7 +9,7 @@
 #include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
-#include "frontend/values/transform.h"
+#include "frontend/values/modules.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {

@@ -40,7 +40,9 @@ class Inside {
   Builder outside_;
 };
 
-Block* only_block(Op* op, unsigned region) { return op->region(region)->front(); }
+Block* only_block(Op* op, unsigned region) {
+  return op->region(region)->front();
+}
 
 /// A name that no loop of the function counts by: `i_0_r1` of `i_0`. Names of the source end otherwise.
 std::string unused_counter(Op* loop, Block* block) {
@@ -88,15 +90,21 @@ std::vector<Type> types_of(const std::vector<Value*>& values) {
   return types;
 }
 
-Type plain(Builder& builder, Type type) { return builder.context().tensor(type->dims, type->dtype); }
+Type plain(Builder& builder, Type type) {
+  return builder.context().tensor(type->dims, type->dtype);
+}
 
 void yield(Builder& builder, std::vector<Value*> values) {
   builder.op(info(OpKind::Yield), {std::move(values)}, {});
 }
 
-std::vector<Value*> yielded(Block* block) { return block->terminator()->ins(in::Yield::values); }
+std::vector<Value*> yielded(Block* block) {
+  return block->terminator()->ins(in::Yield::values);
+}
 
-bool is_float(Value* value) { return tessera::is_float(value->type()->dtype); }
+bool is_float(Value* value) {
+  return tessera::is_float(value->type()->dtype);
+}
 
 Value* zeros_like(Builder& builder, Value* value) {
   return full(builder, 0, value->type()->dims, value->type()->dtype);
@@ -127,7 +135,9 @@ Op* loop_like(Op* loop, Builder& builder, const std::vector<Value*>& inits) {
   return made;
 }
 
-Dim counter_of(Op* loop) { return loop->module()->context().dims().symbol(loop->attr(attr::For::counter)); }
+Dim counter_of(Op* loop) {
+  return loop->module()->context().dims().symbol(loop->attr(attr::For::counter));
+}
 
 /// The ops of iteration number `iteration` of a loop, at the builder's point.
 std::vector<Op*> iteration(Op* loop, Dim number, Builder& builder, Values& values) {
@@ -215,8 +225,8 @@ void push_along(Op* op, Forward& forward) {
   }
 }
 
-/// In the place of a loop: one that also gives the stack of what each iteration begins with, for each loop-carried value
-/// that the body reads; null for the others.
+/// In the place of a loop: one that also gives the stack of what each iteration begins with, for each loop-carried
+/// value that the body reads; null for the others.
 struct StackedLoop {
   Op* loop;
   std::vector<Value*> stacks;
@@ -370,8 +380,9 @@ void transpose_for(Op* op, Backward& backward) {
 
 void jvp_while(Op* op, Forward& forward) {
   if (forward.purpose() == Forward::Purpose::Transposed) {
-    return forward.refuse(op, "runs as often as values say, and is not differentiated backwards: 'for i in range(n)' "
-                              "runs as often as sizes say");
+    return forward.refuse(op,
+                          "runs as often as values say, and is not differentiated backwards: 'for i in range(n)' "
+                          "runs as often as sizes say");
   }
   Builder& builder = forward.builder();
   std::vector<Value*> inits = op->ins(in::While::inits), carried = inits;
@@ -391,7 +402,8 @@ void jvp_while(Op* op, Forward& forward) {
     Inside inside(builder, block);
     Values values;
     for (unsigned i = 0; i < inits.size(); ++i) values[from->arg(i)] = block->arg(i);
-    for (size_t k = 0; k < floats.size(); ++k) forward.set(block->arg(floats[k]), block->arg(unsigned(inits.size() + k)));
+    for (size_t k = 0; k < floats.size(); ++k)
+      forward.set(block->arg(floats[k]), block->arg(unsigned(inits.size() + k)));
     std::vector<Op*> ops = copied(from, builder, values);
     if (region == at::While::body && !forward.push(ops)) return;
     std::vector<Value*> given;

@@ -28,7 +28,9 @@ class Operands {
     Value* tangent = forward_->tangent(op_->operand(i));
     return tangent ? wide(forward_->builder(), tangent) : Term{};
   }
-  Term tangent_or_zero(unsigned i) const { return wide(forward_->builder(), forward_->tangent_or_zero(op_->operand(i))); }
+  Term tangent_or_zero(unsigned i) const {
+    return wide(forward_->builder(), forward_->tangent_or_zero(op_->operand(i)));
+  }
 
  private:
   Op* op_;

@@ -28,8 +28,8 @@ class Backward;
 class DerivativeLibrary {
  public:
   virtual ~DerivativeLibrary() = default;
-  /// Zeros of the type `table` with each row [.., D] of `rows` added to the row that `ids` [..] names. Null: an error was
-  /// reported.
+  /// Zeros of the type `table` with each row [.., D] of `rows` added to the row that `ids` [..] names. Null: an error
+  /// was reported.
   virtual Value* add_rows(Value* ids, Value* rows, Type table) = 0;
   /// Sets the tangents of a gir.custom_call's results.
   virtual void push(Op* call, Forward& forward) = 0;

@@ -66,8 +66,8 @@ void transpose_gemm(Op* op, Backward& backward) {
       g = stacked(builder, g);
       transpose_a = false;
     }
-    Value* of_b = transpose_b ? gemm(builder, g, a, accum, true, transpose_a)
-                              : gemm(builder, a, g, accum, !transpose_a, false);
+    Value* of_b =
+        transpose_b ? gemm(builder, g, a, accum, true, transpose_a) : gemm(builder, a, g, accum, !transpose_a, false);
     backward.add(b, cast(builder, of_b, dtype));
   }
 }
@@ -75,7 +75,9 @@ void transpose_gemm(Op* op, Backward& backward) {
 namespace {
 
 /// The rank of a value less one: its last axis.
-std::vector<int64_t> last_axis(Value* value) { return {int64_t(value->type()->rank()) - 1}; }
+std::vector<int64_t> last_axis(Value* value) {
+  return {int64_t(value->type()->rank()) - 1};
+}
 
 /// The sum of each row, as often as it has elements.
 Term row_sums(Term x) {
@@ -149,7 +151,8 @@ void jvp_embedding(Op* op, Forward& forward) {
 // Rows that are read several times get the sum of what all their readers give.
 void transpose_embedding(Op* op, Backward& backward) {
   Value* table = op->in(in::Embedding::table);
-  Value* rows = backward.library().add_rows(op->in(in::Embedding::ids), backward.cotangent(op->result()), table->type());
+  Value* rows =
+      backward.library().add_rows(op->in(in::Embedding::ids), backward.cotangent(op->result()), table->type());
   if (!rows) return backward.refuse(op, "");  // the library said why
   backward.add(table, rows);
 }

@@ -2,7 +2,9 @@
 
 namespace tessera::graph {
 
-DType derivative_dtype(DType dtype) { return dtype == DType::F64 ? DType::F64 : DType::F32; }
+DType derivative_dtype(DType dtype) {
+  return dtype == DType::F64 ? DType::F64 : DType::F32;
+}
 
 Term wide(Builder& builder, Value* value) {
   return {&builder, cast(builder, value, derivative_dtype(value->type()->dtype))};
