@@ -59,7 +59,7 @@ def gradients(tokens: Tensor[B, S, i64], targets: Tensor[B, S, i64]):
 
 def states(w, x):
     h = zeros((x.shape[1],), f32)
-    total = 0.0
+    total = zeros((), f32)
     for i in range(x.shape[0]):
         if sum(h) > 0.5:
             h = tanh(x[i] + h @ w)
@@ -157,7 +157,7 @@ def check_transformer(folder, rng):
     tokens, targets = rng.integers(0, V, (B, S)), rng.integers(0, V, (B, S))
     tokens[0, :3] = tokens[1, :3]  # rows that several tokens read
     keys = ("qkv", "out", "up", "down", "scale", "shift")
-    results = [f"gradients.{i}" for i in range(2 + L * len(keys))]
+    results = ["value"] + [f"gradients.{i}" for i in range(1, 2 + L * len(keys))]
     found = call(folder, "gradients", results, folder / "w.safetensors", tokens=tokens, targets=targets)
     names = ["table"] + [f"blocks.{i}.{key}" for i in range(L) for key in keys]
     wide = {key: value.astype(np.float64) for key, value in p.items()}

@@ -92,7 +92,17 @@ struct EffectRow {
 std::span<const EffectRow> effects();
 const EffectRow* find_effect(std::string_view text);
 
-enum class DecoratorMeaning : uint8_t { Jit, Kernel, KernelSchedule, Pure, Numerics, Autodiff, CustomVjp, CustomJvp, Unsupported };
+enum class DecoratorMeaning : uint8_t {
+  Jit,
+  Kernel,
+  KernelSchedule,
+  Pure,
+  Numerics,
+  Autodiff,
+  CustomVjp,
+  CustomJvp,
+  Unsupported,
+};
 
 struct DecoratorRow {
   std::string_view text;  ///< without a leading `tessera.`

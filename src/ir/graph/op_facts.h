@@ -39,8 +39,8 @@ struct RowFacts {
   /// Of an op that is linear in some of its operands, once its results have cotangents: adds to those of these operands
   /// (derive/backward.h).
   void (*transpose)(Op*, Backward&) = nullptr;
-  /// The results as simpler ops give them, at the builder's point: what the op means to higher derivatives, and where no
-  /// kernel does it.
+  /// The results as simpler ops give them, at the builder's point: what derivatives are taken of, and what the op
+  /// becomes where no kernel does it.
   std::vector<Value*> (*decompose)(Op*, Builder&) = nullptr;
 };
 

@@ -49,9 +49,9 @@ Op* kernel_of(Op* op) {
   return op;
 }
 
-/// How many elements of a line of the tile lie side by side in the shared memory of a GPU's block, each time followed by
-/// one that is left out: as many as its banks have room for. 0 where nothing is left out, as lines themselves lie side
-/// by side or are shorter.
+/// How many elements of a line of the tile lie side by side in the shared memory of a GPU's block, each time followed
+/// by one that is left out: as many as its banks have room for. 0 where nothing is left out, as lines themselves lie
+/// side by side or are shorter.
 int64_t sort_group(Type tile, size_t axis, int64_t length) {
   bool is_last = std::all_of(tile->dims.begin() + std::ptrdiff_t(axis) + 1, tile->dims.end(),
                              [](Dim extent) { return extent->is_constant(1); });
