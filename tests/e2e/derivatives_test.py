@@ -75,6 +75,10 @@ def recurrent(w: Tensor[D, D, f32], x: Tensor[T, D, f32]):
 @jit
 def ruled(x: Tensor[M, N, f32]):
     return grad(lambda x: sum(sin(cumsum(x, axis=1)) * stop_gradient(x)))(x)
+
+@jit
+def second(x: Tensor[M, N, f32], ids: Tensor[R, i64]):
+    return jvp(grad(lambda x: sum(embedding(ids, x) ** 3)), (x,), (1.0,))[1]
 """
 
 
@@ -180,6 +184,9 @@ def check_rules(folder, rng):
     slopes = np.cos(np.cumsum(wide, 1)) * wide
     expected = np.cumsum(slopes[:, ::-1], 1)[:, ::-1]
     np.testing.assert_allclose(call(folder, "ruled", ["ruled"], x=x)[0], expected, atol=1e-5)
+    ids = np.array([3, 0, 3, 4])
+    expected = 6 * wide * np.bincount(ids, minlength=5)[:, None]
+    np.testing.assert_allclose(call(folder, "second", ["second"], x=x, ids=ids)[0], expected, atol=1e-4)
 
 
 if __name__ == "__main__":

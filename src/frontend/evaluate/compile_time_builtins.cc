@@ -284,8 +284,9 @@ Datum make_gradient(Evaluator& evaluator, const BoundArguments& arguments, bool 
   bool fits = by.is_sequence() ? std::ranges::all_of(by.elements(), is_argument) && !by.elements().empty()
                                : is_argument(by);
   if (!fits) {
-    evaluator.report(diag::wrong_kind, arguments.locs[1], fmt::format("'argnums' of '{}'", name), describe(by),
-                     "the number of an argument from 0 up, its name, or a tuple of these");
+    std::string given = by.is_sequence() || by.is(DatumKind::Int) ? to_text(by) : describe(by);
+    evaluator.report(diag::wrong_kind, arguments.locs[1], fmt::format("'argnums' of '{}'", name), given,
+                     "the number of an argument from 0 up, its name, or a tuple of at least one of these");
     return Datum::poison();
   }
   if (!arguments[2].is(DatumKind::Bool)) {

@@ -210,7 +210,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
         break;
       case DecoratorMeaning::Autodiff:
         report(diag::hint_no_effect, decorator.loc, "'@autodiff'", "any target")
-            .note({}, "derivatives are not there yet");
+            .note({}, "derivatives are taken where 'grad', 'vjp' or 'jvp' asks for them");
         break;
       case DecoratorMeaning::Unsupported:
         function->unsupported = name;

@@ -232,6 +232,7 @@ TEST_CASE("derivatives that a program gives its functions") {
       "@custom_jvp(lambda y, d, x: (d[0] * cos(x), None))\ndef pair(x):\n    return sin(x), 3\n";
   check_both({x34, y34}, "product(x * x, y, k=0.5) * x", rules);
   check_both({x34}, "pair(x * x)[0] * x", rules);
+  check_both({x34, y34}, "product(w=y, x=x * x) + product(k=2.0, w=x, x=y)", rules);
   Derived in_loop({{"x", {5, 3}, -1.5, 1.5, DType::F64, "R, 3"}, {"y", {3}}}, rules,
                   "    z = y\n    for i in range(R):\n        z = sin(product(z, x[i]))\n    return z\n");
   in_loop.check("value");

@@ -2,6 +2,8 @@
 // ops of such a function are in the region of a gir.custom_call, so that loops and branches around it can be copied.
 // The rules are functions of the program, which are called where tangents are made or taken backwards.
 
+#include <algorithm>
+
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/leaves.h"
 #include "ir/graph/derive/backward.h"
@@ -39,13 +41,31 @@ Datum of_floats(const Datum& value, const std::vector<Value*>& derivatives, size
   return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
 }
 
+/// The arguments of a call in the order of the parameters: those by name become positional where nothing is left out
+/// before them, so that rules may have names of their own.
+std::vector<CallArgument> in_order(const Function& function, const std::vector<CallArgument>& arguments) {
+  std::vector<CallArgument> ordered;
+  size_t positional = 0;
+  while (positional < arguments.size() && arguments[positional].name.empty()) ordered.push_back(arguments[positional++]);
+  bool follows = true;
+  for (size_t i = positional; i < function.parameters().size(); ++i) {
+    const ast::Parameter& parameter = function.parameters()[i];
+    auto given = std::ranges::find(arguments, parameter.name.text, &CallArgument::name);
+    follows = follows && given != arguments.end() && !parameter.keyword_only;
+    if (given == arguments.end()) continue;
+    ordered.push_back(*given);
+    if (follows) ordered.back().name.clear();
+  }
+  return ordered;
+}
+
 }  // namespace
 
 /// Runs a call of a function that has a rule, in the region of an op of its own.
 Datum GraphBuilder::record_custom(const Function& function, std::vector<CallArgument> arguments, Loc loc) {
-  CustomCall call{&function, arguments, {}};
+  CustomCall call{&function, in_order(function, arguments), {}};
   std::vector<Value*> inputs;
-  for (const CallArgument& argument : arguments) {
+  for (const CallArgument& argument : call.arguments) {
     for (const Leaf& leaf : leaves_of(argument.value)) inputs.push_back(leaf.value);
   }
   // What the function gives is known once it has run: an op without results has its ops until then.
@@ -96,7 +116,7 @@ Value* GraphBuilder::derivative_like(const Datum& given, Value* value, const Cus
   if (fits) return convert(given.as_ir().value, type->dtype);
   if (!given.is_poison()) {
     report(diag::wrong_kind, call.function->loc, fmt::format("what the rule of '{}' gives", call.function->name),
-           describe(given), fmt::format("a derivative of dims {}", to_text(type->dims)))
+           describe(given), fmt::format("a derivative of floats with dims {}", to_text(type->dims)))
         .label(loc, "the derivative is asked for here");
   }
   return nullptr;
@@ -127,8 +147,13 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
     size_t next = 0;
     std::vector<Datum> directions;
     for (const CallArgument& argument : call.arguments) directions.push_back(of_floats(argument.value, tangents, next));
+    Op* before = graph::last_op(graph_.builder_);
     Datum given = graph_.call_rule(call, *call.function->jvp, inputs, with_tensors(call.result, results_of(op)),
                                    Datum::tuple(std::move(directions)), loc_);
+    if (Op* other = graph::find_not_linear(graph::ops_since(graph_.builder_, before), tangents)) {
+      return forward.refuse(other, fmt::format("is not linear in the directions that the rule of '{}' is given",
+                                               call.function->name));
+    }
     set_tangents(op, given, call, forward);
   }
 

@@ -256,8 +256,11 @@ std::optional<std::vector<size_t>> GraphBuilder::differentiated(const GradientFu
       if (is_it) place = i;
     }
     if (place == arguments.size()) {
-      report(diag::missing_argument, loc, by.is(DatumKind::String) ? by.as_string() : to_text(by), gradient.name())
-          .label(gradient.loc(), "the derivative is by it");
+      std::string what = by.is(DatumKind::String) ? by.as_string() : fmt::format("number {}", to_text(by));
+      report(diag::missing_argument, loc, what, gradient.name())
+          .label(gradient.loc(), "the derivative is by it")
+          .help(fmt::format("the call has {} argument{}; argnums= counts them from 0, or gives their names",
+                            arguments.size(), arguments.size() == 1 ? "" : "s"));
       return std::nullopt;
     }
     const Datum& value = arguments[place].value;

@@ -68,9 +68,8 @@ Term power_tangent(const Operands& x) {
 
 /// That of the operand chosen; half of each where both are equal.
 Term extreme_tangent(const Operands& x, Kind wins) {
-  Term a = x.tangent_or_zero(0), b = x.tangent_or_zero(1);
-  Term chosen = where(x[0].apply(wins, x[1]), a, b);
-  return where(x[0].apply(Kind::Eq, x[1]), (a + b) * 0.5, chosen);
+  Term chosen = where(x[0].apply(wins, x[1]), x.tangent_or_zero(0), x.tangent_or_zero(1));
+  return where(x[0].apply(Kind::Eq, x[1]), plus(x.tangent(0), x.tangent(1)) * 0.5, chosen);
 }
 
 /// None where the derivative is 0 everywhere.

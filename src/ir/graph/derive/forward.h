@@ -89,6 +89,10 @@ void for_each_operand(Op* op, F&& visit) {
   walk(op, visit_all);
 }
 
+/// The first of some ops in order that is not linear in the inputs, of those that depend on them; null for none. What
+/// regions and kernels do is not looked at.
+Op* find_not_linear(const std::vector<Op*>& ops, const std::vector<Value*>& inputs);
+
 /// What a builder has inserted at its point since then: the ops behind `before`, or all of the block if that is null.
 std::vector<Op*> ops_since(const Builder& builder, Op* before);
 /// The op behind which a builder inserts; null at the begin of the block.
