@@ -46,7 +46,9 @@ Datum of_floats(const Datum& value, const std::vector<Value*>& derivatives, size
 std::vector<CallArgument> in_order(const Function& function, const std::vector<CallArgument>& arguments) {
   std::vector<CallArgument> ordered;
   size_t positional = 0;
-  while (positional < arguments.size() && arguments[positional].name.empty()) ordered.push_back(arguments[positional++]);
+  while (positional < arguments.size() && arguments[positional].name.empty()) {
+    ordered.push_back(arguments[positional++]);
+  }
   bool follows = true;
   for (size_t i = positional; i < function.parameters().size(); ++i) {
     const ast::Parameter& parameter = function.parameters()[i];
