@@ -565,6 +565,14 @@ TEST_CASE("a saturating cast stays finite") {
   check_close(numbers(run(test, h, bytes)), {255, 0, 255, 9}, 0);
 }
 
+TEST_CASE("bits of elements as numbers of another dtype") {
+  GraphTest test;
+  Op* f = test.function({"%a: tensor<N, f32>"}, "%r: tensor<N, i32> = gir.bits %a\ngir.return [%r]");
+  std::vector<TensorValue> arguments;
+  arguments.push_back(tensor(DType::F32, {3}, {1, -0.0, 0}));
+  check_close(numbers(run(test, f, arguments)), {0x3f800000, -2147483648.0, 0}, 0);
+}
+
 TEST_CASE("a kernel call goes to whoever can run kernels") {
   GraphTest test;
   Op* f =
@@ -636,6 +644,7 @@ TEST_CASE("every graph op has been evaluated") {
   Context context;
   register_ops(context);
   for (const OpInfo* row : context.all_ops()) {
+    if (row->name.starts_with("gir.custom_")) continue;  // a complete graph has none
     INFO(row->name);
     CHECK(evaluated().count(row->name) == 1);
   }

@@ -89,6 +89,7 @@ const std::vector<Accepted>& accepted() {
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, sizes = {B = <B>, W = 2}}"},
       {{"%a: tensor<B x 4, bf16 accum(f32)>"}, "%r: tensor<B x 4, f32> = gir.cast %a"},
+      {{"%a: tensor<B, f32>"}, "%r: tensor<B, i32> = gir.bits %a"},
   };
   return cases;
 }
@@ -261,6 +262,12 @@ const std::vector<Refused>& refused() {
        "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, sizes = {W = \"W\"}}",
        "'W' of 'sizes' is not a size"},
       {{"%a: tensor<B, f32>"}, "%r: tensor<C, f32> = gir.cast %a", "another shape"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.custom_call [%a] {call = 0} do { gir.yield [%a] }",
+       "it is there only while a graph is built"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.custom_tangent [%a], [%a], [%a] {call = 0}",
+       "it is there only while a graph is built"},
   };
   return cases;
 }
@@ -381,7 +388,8 @@ TEST_CASE("loops and branches that do not hold together are refused") {
 }
 
 TEST_CASE("every graph op is read back as printed") {
-  std::set<std::string> seen = {"gir.func", "gir.return", "gir.check", "gir.cond", "gir.for", "gir.while", "gir.yield"};
+  std::set<std::string> seen = {"gir.func", "gir.return", "gir.check", "gir.cond", "gir.for", "gir.while", "gir.yield",
+                                "gir.custom_call", "gir.custom_tangent"};
   std::vector<Accepted> cases = accepted();
   for (const OpInfo* row : elementwise_rows()) cases.push_back(elementwise_case(row));
   for (const Accepted& c : cases) {

@@ -396,7 +396,7 @@ bool GraphBuilder::collect_directions(const Datum& primal, const Datum& directio
     return value != nullptr;
   }
   report(diag::wrong_kind, loc, "a direction", describe(direction), "of the form of its argument, " + describe(primal))
-      .help("None is the direction of what is no float");
+      .help("None is the direction of anything but floats");
   return false;
 }
 

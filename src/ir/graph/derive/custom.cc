@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "ir/graph/constants.h"
 #include "ir/graph/derive/backward.h"
 #include "ir/graph/op_facts.h"
 
@@ -10,9 +11,8 @@ namespace tessera::graph {
 namespace {
 
 bool is_zero(Value* value) {
-  Op* op = value->def();
-  while (op && op->is(info(OpKind::Broadcast))) op = op->operand(0)->def();
-  return op && op->is(info(OpKind::Full)) && op->attr(attr::Full::value) == 0.0;
+  std::optional<Element> element = uniform_element(value);
+  return element && is_float(value->type()->dtype) && element->f == 0;
 }
 
 bool is_linear_elementwise(Op* op, const std::vector<bool>& linear) {
