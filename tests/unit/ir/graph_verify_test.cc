@@ -262,6 +262,7 @@ const std::vector<Refused>& refused() {
        "%r: tensor<B, f32> = gir.kernel_call [%a] {kernel = @mine, sizes = {W = \"W\"}}",
        "'W' of 'sizes' is not a size"},
       {{"%a: tensor<B, f32>"}, "%r: tensor<C, f32> = gir.cast %a", "another shape"},
+      {{"%a: tensor<B, f32>"}, "%r: tensor<B, i64> = gir.bits %a", "f32 and i64 differ in size"},
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.custom_call [%a] {call = 0} do { gir.yield [%a] }",
        "it is there only while a graph is built"},
