@@ -135,6 +135,17 @@ Op* loop_like(Op* loop, Builder& builder, const std::vector<Value*>& inits) {
   return made;
 }
 
+/// Adds the tangents of the floats that a loop begins with to what is carried; gives their numbers.
+std::vector<unsigned> add_tangents(const std::vector<Value*>& inits, Forward& forward, std::vector<Value*>& carried) {
+  std::vector<unsigned> floats;
+  for (unsigned i = 0; i < inits.size(); ++i) {
+    if (!is_float(inits[i])) continue;
+    floats.push_back(i);
+    carried.push_back(forward.tangent_or_zero(inits[i]));
+  }
+  return floats;
+}
+
 Dim counter_of(Op* loop) {
   return loop->module()->context().dims().symbol(loop->attr(attr::For::counter));
 }
@@ -200,12 +211,7 @@ namespace {
 void push_along(Op* op, Forward& forward) {
   Builder& builder = forward.builder();
   std::vector<Value*> inits = op->ins(in::For::inits), carried = inits;
-  std::vector<unsigned> floats;
-  for (unsigned i = 0; i < inits.size(); ++i) {
-    if (!is_float(inits[i])) continue;
-    floats.push_back(i);
-    carried.push_back(forward.tangent_or_zero(inits[i]));
-  }
+  std::vector<unsigned> floats = add_tangents(inits, forward, carried);
   Op* loop = loop_like(op, builder, carried);
   {
     Block* from = only_block(op, at::For::body);
@@ -292,12 +298,7 @@ void push_to_transpose(Op* op, Forward& forward) {
   StackedLoop values_loop = with_stacks(op, forward);
   Block* from = only_block(op, at::For::body);
   std::vector<Value*> inits = op->ins(in::For::inits), carried;
-  std::vector<unsigned> floats;
-  for (unsigned i = 0; i < inits.size(); ++i) {
-    if (!is_float(inits[i])) continue;
-    floats.push_back(i);
-    carried.push_back(forward.tangent_or_zero(inits[i]));
-  }
+  std::vector<unsigned> floats = add_tangents(inits, forward, carried);
   Op* loop = loop_like(op, builder, carried);
   {
     Block* body = only_block(loop, at::For::body);
@@ -386,12 +387,7 @@ void jvp_while(Op* op, Forward& forward) {
   }
   Builder& builder = forward.builder();
   std::vector<Value*> inits = op->ins(in::While::inits), carried = inits;
-  std::vector<unsigned> floats;
-  for (unsigned i = 0; i < inits.size(); ++i) {
-    if (!is_float(inits[i])) continue;
-    floats.push_back(i);
-    carried.push_back(forward.tangent_or_zero(inits[i]));
-  }
+  std::vector<unsigned> floats = add_tangents(inits, forward, carried);
   std::vector<Type> types;
   for (Value* value : carried) types.push_back(plain(builder, value->type()));
   Op* loop = builder.op(info(OpKind::While), {carried}, types, {});
