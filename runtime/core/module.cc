@@ -106,7 +106,7 @@ class ModuleLoader {
 
   Status declare_parameters() {
     for (const ManifestTensor& declared : module_.manifest.params) {
-      module_.parameters.push_back({&declared, shape_text(declared.shape), false, {}});
+      module_.parameters.push_back({&declared, shape_text(declared.shape), false, false, {}});
     }
     return ok();
   }
@@ -130,6 +130,10 @@ class ModuleLoader {
     function.params = std::move(checked.params);
     function.param_slots = std::move(checked.param_slots);
     function.donors = std::move(checked.donors);
+    for (size_t i = 0; i < function.params.size(); ++i) {
+      bool is_updated = std::ranges::find(function.donors, function.params[i]) != function.donors.end();
+      if (is_updated) module_.parameters[function.param_slots[i]].is_updated = true;
+    }
     function.is_view = format::find_views(function.plan);
     function.varying_exprs = format::varying_exprs(function.plan);
     for (uint32_t number : checked.kernels) {
@@ -193,7 +197,7 @@ class ModuleLoader {
     parameter->is_bound = true;
     parameter->value.shape = tensor.shape;
     bool is_aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % memory_alignment == 0;
-    if (module_.file && is_aligned && device_.facts().is_host) {
+    if (module_.file && is_aligned && device_.facts().is_host && !parameter->is_updated) {
       parameter->value.data = const_cast<char*>(tensor.bytes.data());
       return ok();
     }
@@ -237,7 +241,7 @@ tsr_tensor_info_t describe_parameter(const Parameter& parameter) {
           parameter.shape_text.c_str(),
           int32_t(parameter.declared->shape.size()),
           dlpack_dtype(dtype),
-          parameter.is_bound ? TSR_TENSOR_BOUND : 0u,
+          (parameter.is_bound ? TSR_TENSOR_BOUND : 0u) | (parameter.is_updated ? TSR_TENSOR_UPDATED : 0u),
           ""};
 }
 

@@ -33,6 +33,7 @@ struct Parameter {
   const format::ManifestTensor* declared = nullptr;
   std::string shape_text;
   bool is_bound = false;
+  bool is_updated = false;  ///< an entry writes to it
   Argument value;
 };
 

@@ -391,9 +391,10 @@ class PlanChecker {
     const PlanBuffer& view = plan_.buffers[step.view];
     const PlanBuffer& of = plan_.buffers[step.of];
     if (step.view == step.of) refuse("step ", step_, ": a buffer as a view of itself");
+    bool is_argument = of.kind == BufferKind::Input || of.kind == BufferKind::Param;
     if (view.kind == BufferKind::Output &&
-        (of.kind != BufferKind::Input || plan_.exprs[step.offset] != const_expr(0) || !same_type(view, of))) {
-      refuse("step ", step_, ": an output is a view of something other than a whole input");
+        (!is_argument || plan_.exprs[step.offset] != const_expr(0) || !same_type(view, of))) {
+      refuse("step ", step_, ": an output is a view of something other than a whole input or param");
     }
     if (view.kind != BufferKind::Output && view.kind != BufferKind::Temp) {
       refuse("step ", step_, ": a view that is neither temp nor output");

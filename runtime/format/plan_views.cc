@@ -36,8 +36,8 @@ std::vector<bool> find_read_only(const Plan& plan) {
   std::vector<uint32_t> waiting;
   for (uint32_t i = 0; i < plan.buffers.size(); ++i) {
     BufferKind kind = plan.buffers[i].kind;
-    bool kept = kind == BufferKind::Param || kind == BufferKind::Constant ||
-                (kind == BufferKind::Input && !donated[i]);
+    bool is_argument = kind == BufferKind::Input || kind == BufferKind::Param;
+    bool kept = kind == BufferKind::Constant || (is_argument && !donated[i]);
     if (kept) waiting.push_back(i);
   }
   while (!waiting.empty()) {

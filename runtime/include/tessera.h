@@ -192,12 +192,13 @@ typedef struct {
   int32_t ndim;
   tsr_dtype_t element;
   uint32_t flags;       /* TSR_TENSOR_* */
-  const char* alias_of; /* outputs: the donated input, else "" */
+  const char* alias_of; /* outputs: the donated input, or the parameter that is updated, else "" */
 } tsr_tensor_info_t;
 
 #define TSR_TENSOR_SEED 1u    /* input: a call may pass NULL, which means 0 */
-#define TSR_TENSOR_DONATED 2u /* output: the memory of the input alias_of */
+#define TSR_TENSOR_DONATED 2u /* output: the memory of the input or parameter alias_of */
 #define TSR_TENSOR_BOUND 4u   /* parameter: it has a value */
+#define TSR_TENSOR_UPDATED 8u /* parameter: an entry writes to it, so its memory must be writable */
 
 /* Functions: the entries of a module. */
 
@@ -224,9 +225,9 @@ TSR_API tsr_status_t tsrGetOutputShape(tsr_function_t function, const tsr_tensor
 
 /* Runs an entry. Tensors are in memory of the context's device; on a GPU an input of rank 0 may be
  * in memory of the host, too. Outputs are allocated by the caller and may overlap neither inputs
- * nor each other; a donated output has the data of its input or NULL, and receives that pointer. On
- * a stream other than NULL the tensors' memory must stay until the stream has come by; the structs
- * need not. */
+ * nor each other; a donated output has the data of its input or parameter, or NULL, and receives
+ * that pointer. On a stream other than NULL the tensors' memory must stay until the stream has come
+ * by; the structs need not. */
 TSR_API tsr_status_t tsrCall(tsr_function_t function, tsr_stream_t stream,
                              const tsr_tensor_t* const* inputs, size_t ninputs,
                              tsr_tensor_t* const* outputs, size_t noutputs);

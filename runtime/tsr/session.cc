@@ -106,6 +106,18 @@ std::vector<std::string> Session::parameter_names() const {
   return names;
 }
 
+std::set<std::string> Session::updated_parameters() const {
+  size_t count = 0;
+  tsrGetParameterCount(module_, &count);
+  std::set<std::string> names;
+  for (size_t i = 0; i < count; ++i) {
+    tsr_tensor_info_t info;
+    tsrGetParameterInfo(module_, i, &info);
+    if (info.flags & TSR_TENSOR_UPDATED) names.insert(info.name);
+  }
+  return names;
+}
+
 int Session::bind_files(const std::vector<std::string>& paths) {
   std::vector<std::string> bound;
   for (const std::string& path : paths) {
@@ -123,6 +135,7 @@ int Session::bind_file(const std::string& path, std::vector<std::string>& bound)
     return fail_content(diag::bad_tensor_file, path, files_.back().bytes(), "a safetensors file", view.error().text);
   }
   std::vector<std::string> known = parameter_names();
+  std::set<std::string> updated = updated_parameters();
   Progress progress("parameters", view->tensors().size());
   for (const format::TensorView& tensor : view->tensors()) {
     if (std::find(known.begin(), known.end(), tensor.name) == known.end()) {
@@ -136,7 +149,7 @@ int Session::bind_file(const std::string& path, std::vector<std::string>& bound)
     bound.push_back(tensor.name);
     OwnedTensor* owned = nullptr;
     bool is_aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % 64 == 0;
-    if (is_aligned && is_host()) {  // used where it is
+    if (is_aligned && is_host() && !updated.contains(tensor.name)) {  // used where it is
       owned = &tensors_.emplace_back();
       owned->dtype = tensor.dtype;
       owned->shape = tensor.shape;

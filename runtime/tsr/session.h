@@ -65,6 +65,8 @@ class Session {
   bool is_host() const { return device_.device_type == 1; }
   std::vector<std::string> entry_names() const;
   std::vector<std::string> parameter_names() const;
+  /// The names of the parameters that entries write to.
+  std::set<std::string> updated_parameters() const;
 
  private:
   int bind_file(const std::string& path, std::vector<std::string>& bound);

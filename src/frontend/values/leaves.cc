@@ -1,5 +1,8 @@
 #include "frontend/values/leaves.h"
 
+#include <algorithm>
+
+#include "frontend/values/modules.h"
 #include "frontend/values/state.h"
 
 namespace tessera::frontend {
@@ -10,6 +13,9 @@ void collect_leaves(const Datum& value, std::vector<Leaf>& leaves) {
   if (value.is_ir()) leaves.push_back({value.as_ir(), false});
   if (const auto* state = value.object_as<StateValue>()) {
     for (const auto& [name, field] : state->fields()) leaves.push_back({field, true});
+  }
+  if (const auto* tree = value.object_as<Tree>()) {
+    for (const auto& [name, member] : tree->members().entries) collect_leaves(member, leaves);
   }
   if (!value.is_sequence()) return;
   for (const Datum& element : value.elements()) collect_leaves(element, leaves);
@@ -32,8 +38,10 @@ Datum with_leaves(const Datum& value, const std::vector<Value*>& leaves, size_t&
   if (const auto* state = value.object_as<StateValue>()) {
     StateValue::Fields fields = state->fields();
     for (auto& [name, field] : fields) field.value = leaves[next++];
-    return Datum::object(
-        std::make_shared<StateValue>(state->kind(), state->name(), state->policies(), std::move(fields)));
+    return state->with(std::move(fields));
+  }
+  if (const auto* tree = value.object_as<Tree>()) {
+    return tree->replaced([&](const Datum& member) { return with_leaves(member, leaves, next); });
   }
   if (!value.is_sequence()) return value;
   std::vector<Datum> elements;
@@ -41,11 +49,26 @@ Datum with_leaves(const Datum& value, const std::vector<Value*>& leaves, size_t&
   return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
 }
 
+namespace {
+
+bool same_forms(const Tree& a, const Tree& b) {
+  const auto& first = a.members().entries;
+  const auto& second = b.members().entries;
+  return std::ranges::equal(first, second, [](const auto& one, const auto& other) {
+    return one.first == other.first && same_form(one.second, other.second);
+  });
+}
+
+}  // namespace
+
 bool same_form(const Datum& a, const Datum& b) {
   if (a.is_ir() || b.is_ir()) return a.is_ir() && b.is_ir();
   const auto* first = a.object_as<StateValue>();
   const auto* second = b.object_as<StateValue>();
   if (first || second) return first && second && first->name() == second->name();
+  const auto* tree = a.object_as<Tree>();
+  const auto* other_tree = b.object_as<Tree>();
+  if (tree || other_tree) return tree && other_tree && same_forms(*tree, *other_tree);
   if (a.is_sequence() && b.is_sequence() && a.kind() == b.kind()) {
     if (a.elements().size() != b.elements().size()) return false;
     for (size_t i = 0; i < a.elements().size(); ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// The tensors in a value: itself, those in a tuple or list, those in a state object.
+// The tensors in a value: itself, those in a tuple, a list or a tree, those in a state object.
 
 #include <vector>
 

@@ -39,7 +39,7 @@ std::string ModuleInstance::describe() const {
   return "an instance of " + module_.describe();
 }
 
-Measure GradientTree::measure() const {
+Measure Tree::measure() const {
   Measure all;
   for (const auto& [name, member] : members_.entries) all.add(member.measure());
   return all;

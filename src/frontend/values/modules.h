@@ -109,17 +109,27 @@ class ModuleInstance : public Object {
   std::map<std::string, Datum, std::less<>> members_;
 };
 
-/// The gradient of what has members by name: of a module by its params.
-class GradientTree : public Object {
+/// Values by the names of a module's params, of which a field that is a module has a tree: gradients, states of
+/// optimisers, what tree_map gives.
+class Tree : public Object {
  public:
-  GradientTree(std::string of, Dictionary members) : of_(std::move(of)), members_(std::move(members)) {}
+  /// `what`: as messages name it, "the gradient of an instance of module 'Block'".
+  Tree(std::string what, Dictionary members) : what_(std::move(what)), members_(std::move(members)) {}
   const Datum* member(std::string_view name) const { return members_.get(name); }
   const Dictionary& members() const { return members_; }
-  std::string describe() const override { return "the gradient of " + of_; }
+  std::string describe() const override { return what_; }
   Measure measure() const override;
 
+  /// A tree of the same names with what `replace` gives for each member.
+  template <typename F>
+  Datum replaced(F&& replace) const {
+    Dictionary members;
+    for (const auto& [name, member] : members_.entries) members.entries.emplace_back(name, replace(member));
+    return Datum::object(std::make_shared<Tree>(what_, std::move(members)));
+  }
+
  private:
-  std::string of_;
+  std::string what_;
   Dictionary members_;
 };
 

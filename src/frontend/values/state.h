@@ -31,14 +31,21 @@ class StateValue : public Object {
  public:
   using Fields = std::vector<std::pair<std::string, IrValue>>;
 
-  StateValue(StateKind kind, std::string name, StatePolicies policies, Fields fields)
-      : kind_(kind), name_(std::move(name)), policies_(policies), fields_(std::move(fields)) {}
+  /// `form`: of the state of an optimiser for a tree, the tree, whose leaves are the paths to them ("blocks.0.w"). It has
+  /// a field "m.blocks.0.w" for each. None for a tensor.
+  StateValue(StateKind kind, std::string name, StatePolicies policies, Fields fields, Datum form = Datum::none())
+      : kind_(kind), name_(std::move(name)), policies_(policies), fields_(std::move(fields)), form_(std::move(form)) {}
 
   StateKind kind() const { return kind_; }
   /// Of the entry's parameter, whatever the program calls it.
   const std::string& name() const { return name_; }
   const StatePolicies& policies() const { return policies_; }
   const Fields& fields() const { return fields_; }
+  const Datum& form() const { return form_; }
+  /// The object with other fields.
+  Datum with(Fields fields) const {
+    return Datum::object(std::make_shared<StateValue>(kind_, name_, policies_, std::move(fields), form_));
+  }
   /// Null when there is no such field.
   const IrValue* field(std::string_view name) const;
   std::string describe() const override;
@@ -54,6 +61,7 @@ class StateValue : public Object {
   std::string name_;
   StatePolicies policies_;
   Fields fields_;
+  Datum form_;
   mutable std::optional<Loc> spent_;
 };
 

@@ -56,12 +56,11 @@ void check_arguments(Op* op, OpVerifier& verifier) {
   }
 }
 
-/// Each donated input has one result in its memory.
+/// Each donated argument has one result in its memory.
 void check_donations(Op* op, OpVerifier& verifier) {
   std::set<std::string_view> donated;
   for (Attr item : op->attr(attr::Func::args)) {
     if (!entry::read(item, Argument::donated)) continue;
-    if (entry::read(item, Argument::kind) != "input") return verifier.error("only an input is donated");
     donated.insert(entry::read(item, Argument::name));
   }
   for (Attr item : op->attr(attr::Func::results)) {

@@ -366,10 +366,26 @@ class GraphBuilder final : public Lowering {
   Value* derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc loc);
   void dissolve_custom_calls();
 
+  // Trees (graph_trees.cc).
+  std::optional<Dictionary> parts_of(const Datum& tree, Loc loc);
+  bool flatten(const Datum& tree, const std::vector<Datum>& beside, const std::string& path, Loc loc,
+               std::vector<std::vector<Datum>>& rows);
+  Datum tree_map(const BoundArguments& arguments);
+  Datum tree_leaves(const BoundArguments& arguments);
+  const ParamDeclaration* param_of(const Datum& value) const;
+  bool update_param(const Datum& param, const Datum& value, const BoundArguments& arguments);
+  Datum update(const BoundArguments& arguments);
+  Datum state_form(const Datum& of, const std::string& path, Loc loc,
+                   std::vector<std::pair<std::string, std::vector<Dim>>>& params);
+  static std::optional<Datum> state_tree(const StateValue& state, std::string_view field);
+
   // State objects (graph_state.cc).
   Datum state_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
-  std::optional<StateValue::Fields> state_fields(const TypePattern& pattern, const std::string& name,
-                                                 Loc loc, Scope& scope);
+  void add_field(StateValue::Fields& fields, const std::string& state, std::string_view field,
+                 const std::vector<Dim>& extents, const NumericType& type, Loc loc);
+  Datum held_state(const TypePattern& pattern, const std::string& name, StateValue::Fields fields, Datum form);
+  Datum optimiser_state(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
+  bool replace_field(StateValue::Fields& fields, const std::string& name, const Datum& given, Loc loc);
   Datum conform_state(const TypePattern& pattern, const Datum& value, Scope& scope, Loc loc,
                       const std::string& what);
   Datum state_member(const Datum& state, const ast::Identifier& name);
@@ -392,6 +408,7 @@ class GraphBuilder final : public Lowering {
   void explore_parameter(const SignatureParameter& parameter, Scope& scope);
   void explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes);
   bool add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope);
+  void add_updated_params(std::vector<Attr>& names, std::vector<Value*>& returned);
   bool add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,
                         std::vector<Value*>& returned);
   bool declare_symbols(const Signature& signature, Scope& scope);
@@ -410,6 +427,7 @@ class GraphBuilder final : public Lowering {
   Value* add_argument(std::string_view name, std::string_view kind, Type type,
                       std::vector<Loc> dim_places = {});
   void check_sizes();
+  void donate(Attr& argument);
   void finish_arguments();
   void check_argument_names(const Function& function);
   Value* seed(Loc loc);

@@ -69,6 +69,12 @@ std::optional<Datum> GraphBuilder::call_builtin(const Builtin& builtin, const Bo
       return vjp(arguments);
     case BuiltinId::Jvp:
       return jvp(arguments);
+    case BuiltinId::TreeMap:
+      return tree_map(arguments);
+    case BuiltinId::TreeLeaves:
+      return tree_leaves(arguments);
+    case BuiltinId::Update:
+      return update(arguments);
     case BuiltinId::ToInt:
     case BuiltinId::ToFloat:
     case BuiltinId::ToBool:

@@ -96,7 +96,7 @@ Datum GraphBuilder::separated(const Datum& value, Loc loc, Record& record) {
       const auto* reference = member.object_as<ParamReference>();
       std::optional<Datum> tensor = reference ? param(reference->declaration(), loc) : separated(member, loc, record);
       bool is_by = reference && tensor && tensor->is_ir() && is_differentiated(tensor->as_ir());
-      if (is_by) function_.params[&reference->declaration()] = own(tensor->as_ir().value);
+      if (is_by) function_.current[&reference->declaration()] = own(tensor->as_ir().value);
     }
     return value;
   }
@@ -113,7 +113,7 @@ Datum GraphBuilder::separated(const Datum& value, Loc loc, Record& record) {
 bool GraphBuilder::record_call(const Datum& function, std::vector<CallArgument> arguments, const std::vector<bool>& by,
                                const std::vector<Value*>* directions, Record& record) {
   for (size_t i = 0; i < arguments.size(); ++i) add_params(arguments[i].value, arguments[i].loc);
-  std::map<const ParamDeclaration*, Value*> params = function_.params;
+  std::map<const ParamDeclaration*, Value*> current = function_.current;
   for (size_t i = 0; i < arguments.size(); ++i) {
     record.arguments.push_back(arguments[i].value);
     if (by[i]) arguments[i].value = separated(arguments[i].value, arguments[i].loc, record);
@@ -125,7 +125,7 @@ bool GraphBuilder::record_call(const Datum& function, std::vector<CallArgument> 
   record.result = evaluator_.call(function, std::move(arguments), record.loc);
   function_.inside_custom = inside;
   --function_.recorded;
-  for (auto& [declaration, value] : params) function_.params[declaration] = value;
+  function_.current = std::move(current);
   if (record.result.is_poison()) return false;
   TSR_CHECK(builder_.block() == block, "a call ends where it began");
   std::vector<Op*> ops = graph::ops_since(builder_, before);
@@ -206,6 +206,10 @@ bool GraphBuilder::has_floats(const Datum& value, Loc loc) {
       return reference ? tensor && has_floats(*tensor, loc) : has_floats(member.second, loc);
     });
   }
+  if (const auto* tree = value.object_as<Tree>()) {
+    return std::ranges::any_of(tree->members().entries,
+                               [&](const auto& member) { return has_floats(member.second, loc); });
+  }
   return value.is_sequence() &&
          std::ranges::any_of(value.elements(), [&](const Datum& element) { return has_floats(element, loc); });
 }
@@ -221,7 +225,10 @@ Datum GraphBuilder::derivative_of(const Datum& value, const std::vector<Value*>&
       if (reference || has_floats(member, loc))
         members.entries.emplace_back(name, derivative_of(of, derivatives, next, loc));
     }
-    return Datum::object(std::make_shared<GradientTree>(value.as_object().describe(), std::move(members)));
+    return Datum::object(std::make_shared<Tree>("the gradient of " + value.as_object().describe(), std::move(members)));
+  }
+  if (const auto* tree = value.object_as<Tree>()) {
+    return tree->replaced([&](const Datum& member) { return derivative_of(member, derivatives, next, loc); });
   }
   if (value.is_ir()) {
     if (!is_differentiated(value.as_ir())) return Datum::none();

@@ -78,6 +78,14 @@ Value* GraphBuilder::add_argument(std::string_view name, std::string_view kind, 
   return argument;
 }
 
+/// The description of an argument whose memory a result has.
+void GraphBuilder::donate(Attr& argument) {
+  using entry::Argument;
+  argument = entry::make_dict(
+      context(), {Argument::donated(context(), true), Argument::kind(context(), entry::read(argument, Argument::kind)),
+                  Argument::name(context(), entry::read(argument, Argument::name))});
+}
+
 /// The seed is an argument of every function while it is built, and params are added as the body
 /// comes upon them. What is not used goes, and the params come last, in the order of their
 /// declaration.
@@ -85,7 +93,7 @@ void GraphBuilder::finish_arguments() {
   Block* block = function_.op->region()->front();
   std::vector<const ParamDeclaration*> order;
   for (const auto& [declaration, value] : function_.params) {
-    if (!value->unused()) order.push_back(declaration);
+    if (!value->unused() || function_.updated.contains(declaration)) order.push_back(declaration);
   }
   std::sort(order.begin(), order.end(),
             [](const auto* a, const auto* b) { return a->order < b->order; });
@@ -96,6 +104,7 @@ void GraphBuilder::finish_arguments() {
   for (const ParamDeclaration* declaration : order) {
     Value* before = function_.params[declaration];
     Value* after = add_argument(declaration->key, "param", before->type(), function_.dim_places[before]);
+    if (function_.updated.contains(declaration)) donate(function_.arguments.back());
     before->replace_all_uses(after);
     function_.params[declaration] = after;
   }
@@ -196,8 +205,10 @@ std::optional<Datum> GraphBuilder::param(const ParamDeclaration& declaration, Lo
   const ParamType* type = param_type(declaration);
   if (!type) return Datum::poison();
   if (function_.op == nullptr || function_.initialised) return std::nullopt;
-  Datum value = handle(param_argument(declaration, *type), {type->storage, type->policies, false},
-                       declaration.loc);
+  Value* argument = param_argument(declaration, *type);
+  auto current = function_.current.find(&declaration);
+  Value* now = current == function_.current.end() ? argument : current->second;
+  Datum value = handle(now, {type->storage, type->policies, false}, declaration.loc);
   if (!value.is_ir()) return value;
   IrValue named = value.as_ir();
   named.name = context().intern(declaration.name);
@@ -442,8 +453,14 @@ bool GraphBuilder::check_bound_symbols(const Function& function) {
 
 namespace {
 
-/// The values of a result: lists and tuples in lists and tuples are spread out.
+/// The values of a result: lists, tuples and trees in each other are spread out.
 void spread(const Datum& value, std::vector<Datum>& values) {
+  if (const auto* tree = value.object_as<Tree>()) {
+    for (const auto& [name, member] : tree->members().entries) {
+      if (!member.is_none()) spread(member, values);
+    }
+    return;
+  }
   if (!value.is_sequence()) return values.push_back(value);
   for (const Datum& element : value.elements()) spread(element, values);
 }
@@ -466,12 +483,23 @@ bool GraphBuilder::add_state_result(const StateValue& state, Loc loc, std::vecto
     names.push_back(entry::make_dict(context(), {Result::alias_of(context(), name), Result::name(context(), name)}));
     returned.push_back(value.value);
     for (Attr& argument : function_.arguments) {
-      if (entry::read(argument, Argument::name) != name) continue;
-      argument = entry::make_dict(context(), {Argument::donated(context(), true), Argument::kind(context(), "input"),
-                                              Argument::name(context(), name)});
+      if (entry::read(argument, Argument::name) == name) donate(argument);
     }
   }
   return true;
+}
+
+/// The params that the function updated, each left in the memory it came in.
+void GraphBuilder::add_updated_params(std::vector<Attr>& names, std::vector<Value*>& returned) {
+  std::vector<const ParamDeclaration*> order;
+  for (const auto& [declaration, loc] : function_.updated) order.push_back(declaration);
+  std::ranges::sort(order, {}, &ParamDeclaration::order);
+  using entry::Result;
+  for (const ParamDeclaration* declaration : order) {
+    names.push_back(entry::make_dict(context(), {Result::alias_of(context(), declaration->key),
+                                                 Result::name(context(), declaration->key)}));
+    returned.push_back(function_.current.at(declaration));
+  }
 }
 
 bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
@@ -479,7 +507,8 @@ bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
   Loc loc = done.result_place(function.loc);
   std::vector<Datum> values;
   spread(result, values);
-  if (result.is_none() || values.empty()) {
+  if (result.is_none()) values.clear();
+  if (values.empty() && function_.updated.empty()) {
     blame().report_missing_return(done);
     return false;
   }
@@ -507,6 +536,7 @@ bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
     returned.push_back(stored(*value));
   }
   if (!check_states_returned(function)) return false;
+  add_updated_params(names, returned);
   builder_.set_loc(loc);
   builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
   dissolve_custom_calls();

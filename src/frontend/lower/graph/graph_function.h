@@ -41,7 +41,9 @@ struct GraphFunction {
   std::map<const Value*, std::vector<Loc>> dim_places;  ///< of arguments: where each is written
   std::map<const Value*, Loc> type_places;  ///< of arguments without dims: where their types are written
   std::map<const Value*, size_t> int_arguments;  ///< of `int` parameters: place in `arguments`
-  std::map<const ParamDeclaration*, Value*> params;
+  std::map<const ParamDeclaration*, Value*> params;   ///< the arguments for them
+  std::map<const ParamDeclaration*, Value*> current;  ///< what they are now, where that is another value
+  std::map<const ParamDeclaration*, Loc> updated;     ///< where the function updates them
   const ParamDeclaration* initialised = nullptr;  ///< the param whose initialiser is built
   Value* seed = nullptr;
   Value* hidden_seed = nullptr;  ///< the same, when the signature has none

@@ -38,7 +38,7 @@ void GraphBuilder::help_function(DiagnosticEngine::Builder& builder, const ast::
 
 std::optional<Datum> GraphBuilder::attribute(const Datum& object, const ast::Identifier& name, Loc loc) {
   if (object.object_as<StateValue>()) return state_member(object, name);
-  if (const auto* tree = object.object_as<GradientTree>()) {
+  if (const auto* tree = object.object_as<Tree>()) {
     if (const Datum* member = tree->member(name.text)) return *member;
     auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
     std::vector<std::string> names;

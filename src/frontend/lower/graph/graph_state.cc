@@ -2,10 +2,13 @@
 // tensor of the object ("cache.K"). A returned object is one result for each, in the memory of that
 // input. An update makes new tensors: gir.update_slice for a part, any op for a whole field.
 
+#include <algorithm>
+
 #include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/dims.h"
 #include "frontend/values/dtype_values.h"
+#include "frontend/values/modules.h"
 #include "frontend/values/type_text.h"
 #include "support/diagnostic_rows.h"
 
@@ -33,37 +36,44 @@ const CallArgument* given(const std::vector<CallArgument>& arguments, size_t pos
 
 }  // namespace
 
-/// The tensors of an entry's parameter, as arguments of the function.
-std::optional<StateValue::Fields> GraphBuilder::state_fields(const TypePattern& pattern,
-                                                             const std::string& name, Loc loc,
-                                                             Scope& scope) {
-  StateValue::Fields fields;
-  auto add = [&](std::string_view field, const std::vector<Dim>& extents, const NumericType& type) {
-    std::string key = fmt::format("{}.{}", name, field);
-    Value* argument = add_argument(key, "input", context().tensor(extents, type.storage, type.policies));
-    IrValue value = handle(argument, type, loc).as_ir();
-    value.name = context().intern(key);
-    fields.emplace_back(field, value);
-  };
-  NumericType count{DType::I64, {}, false}, f32{DType::F32, {}, false};
-  if (pattern.state == StateKind::KVCache) {
-    auto type = written_type(pattern, scope);
-    auto extents = type ? evaluate_dims(evaluator_, pattern, scope) : std::nullopt;
-    if (!extents) return std::nullopt;
-    add("K", *extents, *type);
-    add("V", *extents, *type);
-    add("length", {}, count);
-    return fields;
+/// A tensor of an entry's parameter, as an argument of the function.
+void GraphBuilder::add_field(StateValue::Fields& fields, const std::string& state, std::string_view field,
+                             const std::vector<Dim>& extents, const NumericType& type, Loc loc) {
+  std::string key = fmt::format("{}.{}", state, field);
+  Value* argument = add_argument(key, "input", context().tensor(extents, type.storage, type.policies));
+  IrValue value = handle(argument, type, loc).as_ir();
+  value.name = context().intern(key);
+  fields.emplace_back(field, value);
+}
+
+/// The object that an entry's parameter is, of fields that are arguments; poison when an error was reported.
+Datum GraphBuilder::held_state(const TypePattern& pattern, const std::string& name, StateValue::Fields fields,
+                               Datum form) {
+  for (const auto& [field, value] : fields) {
+    if (!check_memory(value.storage, pattern.loc, fmt::format("'{}.{}'", name, field))) return Datum::poison();
   }
+  auto state = std::make_shared<StateValue>(pattern.state, name, pattern.state_policies, std::move(fields),
+                                            std::move(form));
+  function_.states[name].first = state.get();
+  return Datum::object(std::move(state));
+}
+
+/// The state of an optimiser for a tensor or the floats of a tree.
+Datum GraphBuilder::optimiser_state(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope) {
   Datum of = evaluator_.evaluate(*pattern.state_of, scope);
-  auto param = expect_tensor(of, pattern.state_of->loc, "the parameter of 'OptimizerState'");
-  if (!param) return std::nullopt;
-  const std::vector<Dim>& extents = param->value->type()->dims;
-  add("m", extents, f32);
-  add("v", extents, f32);
-  if (pattern.state_policies.fp32_master) add("master", extents, f32);
-  add("step", {}, count);
-  return fields;
+  std::vector<std::pair<std::string, std::vector<Dim>>> params;
+  Datum form = state_form(of, "", pattern.state_of->loc, params);
+  if (form.is_poison()) return form;
+  std::vector<std::string> kinds = {"m", "v"};
+  if (pattern.state_policies.fp32_master) kinds.push_back("master");
+  StateValue::Fields fields;
+  for (const std::string& kind : kinds) {
+    for (const auto& [path, extents] : params) {
+      add_field(fields, name, joined_key(kind, path), extents, {DType::F32, {}, false}, loc);
+    }
+  }
+  add_field(fields, name, "step", {}, {DType::I64, {}, false}, loc);
+  return held_state(pattern, name, std::move(fields), form.is(DatumKind::String) ? Datum::none() : std::move(form));
 }
 
 const TypePattern* open_state(const TypePattern& pattern) {
@@ -90,14 +100,15 @@ void GraphBuilder::report_open_state(const SignatureParameter& parameter) {
 Datum GraphBuilder::state_input(const TypePattern& pattern, const std::string& name, Loc loc,
                                 Scope& scope) {
   TSR_CHECK(!open_state(pattern), "an entry with an open state is compiled where it is called");
-  auto fields = state_fields(pattern, name, loc, scope);
-  if (!fields) return Datum::poison();
-  for (const auto& [field, value] : *fields) {
-    if (!check_memory(value.storage, pattern.loc, fmt::format("'{}.{}'", name, field))) return Datum::poison();
-  }
-  auto state = std::make_shared<StateValue>(pattern.state, name, pattern.state_policies, std::move(*fields));
-  function_.states[name].first = state.get();
-  return Datum::object(std::move(state));
+  if (pattern.state == StateKind::OptimizerState) return optimiser_state(pattern, name, loc, scope);
+  auto type = written_type(pattern, scope);
+  auto extents = type ? evaluate_dims(evaluator_, pattern, scope) : std::nullopt;
+  if (!extents) return Datum::poison();
+  StateValue::Fields fields;
+  add_field(fields, name, "K", *extents, *type, loc);
+  add_field(fields, name, "V", *extents, *type, loc);
+  add_field(fields, name, "length", {}, {DType::I64, {}, false}, loc);
+  return held_state(pattern, name, std::move(fields), Datum::none());
 }
 
 /// Checks an object against a written type, whose dims have been bound or are those of the scope.
@@ -150,6 +161,7 @@ Datum GraphBuilder::state_member(const Datum& datum, const ast::Identifier& name
   const auto& state = *datum.object_as<StateValue>();
   if (!is_current(state, name.loc)) return Datum::poison();
   if (const IrValue* field = state.field(name.text)) return Datum::ir(*field);
+  if (std::optional<Datum> tree = state_tree(state, name.text)) return *tree;
   bool cache = state.kind() == StateKind::KVCache;
   if (const IrValue* keys = state.field("K"); keys && (name.text == "shape" || name.text == "dtype")) {
     return evaluator_.attribute(Datum::ir(*keys), name, name.loc);
@@ -224,8 +236,7 @@ Datum GraphBuilder::updated(const Datum& datum, StateValue::Fields fields, Loc l
     value.name = context().intern(fmt::format("{}.{}", state.name(), name));
     value.origin = loc;
   }
-  return Datum::object(
-      std::make_shared<StateValue>(state.kind(), state.name(), state.policies(), std::move(fields)));
+  return state.with(std::move(fields));
 }
 
 /// The bits of what is appended, as the cache stores them; null when an error was reported.
@@ -350,34 +361,46 @@ Datum GraphBuilder::prune(const Datum& datum, const std::vector<CallArgument>& a
   return updated(datum, std::move(fields), loc);
 }
 
-/// The object with some tensors replaced by others of their types.
+/// Puts another tensor in the place of a field that is there; false when an error was reported.
+bool GraphBuilder::replace_field(StateValue::Fields& fields, const std::string& name, const Datum& given, Loc loc) {
+  IrValue& held = std::ranges::find(fields, name, &StateValue::Fields::value_type::first)->second;
+  std::string what = fmt::format("field '{}'", name);
+  auto value = expect_tensor(given, loc, what);
+  if (!value) return false;
+  if (value->value->type()->dims != held.value->type()->dims) {
+    report(diag::wrong_kind, loc, what, with_article(value->value->type()), with_article(held.value->type()));
+    return false;
+  }
+  if (!widens_to(value->storage, held.storage) && !(value->weak && is_float(held.storage))) {
+    auto builder = report(diag::narrowing, loc, what, to_string(value->storage), to_string(held.storage));
+    blame().help_conversion(builder, loc, held.storage);
+    return false;
+  }
+  builder_.set_loc(loc);
+  held.value = in_dtype(*value, held.storage);
+  return true;
+}
+
+/// The object with some tensors, or trees of them, replaced by others of their types.
 Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>& arguments, Loc loc) {
   const auto& state = *datum.object_as<StateValue>();
   StateValue::Fields fields = state.fields();
   for (const CallArgument& argument : arguments) {
-    auto is_named = [&](const auto& field) { return field.first == argument.name; };
-    auto it = std::find_if(fields.begin(), fields.end(), is_named);
-    if (it == fields.end()) {
+    bool is_tree = !state.form().is_none() && state_tree(state, argument.name);
+    if (!state.field(argument.name) && !is_tree) {
       report(diag::unknown_keyword, argument.loc, "replace", argument.name.empty() ? "…" : argument.name)
           .help("fields are given by name: state.replace(step=state.step + 1)");
       return Datum::poison();
     }
-    std::string what = fmt::format("field '{}'", argument.name);
-    auto value = expect_tensor(argument.value, argument.loc, what);
-    if (!value) return Datum::poison();
-    const IrValue& held = it->second;
-    if (value->value->type()->dims != held.value->type()->dims) {
-      report(diag::wrong_kind, argument.loc, what, with_article(value->value->type()),
-             with_article(held.value->type()));
-      return Datum::poison();
+    std::vector<std::vector<Datum>> rows = {{Datum::string(""), argument.value}};
+    if (is_tree) {
+      rows.clear();
+      if (!flatten(state.form(), {argument.value}, "", argument.loc, rows)) return Datum::poison();
     }
-    if (!widens_to(value->storage, held.storage) && !(value->weak && is_float(held.storage))) {
-      auto builder = report(diag::narrowing, argument.loc, what, to_string(value->storage), to_string(held.storage));
-      blame().help_conversion(builder, argument.loc, held.storage);
-      return Datum::poison();
+    for (const std::vector<Datum>& row : rows) {
+      if (!replace_field(fields, joined_key(argument.name, row[0].as_string()), row[1], argument.loc))
+        return Datum::poison();
     }
-    builder_.set_loc(argument.loc);
-    it->second.value = in_dtype(*value, held.storage);
   }
   return updated(datum, std::move(fields), loc);
 }
