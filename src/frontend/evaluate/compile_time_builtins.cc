@@ -8,6 +8,7 @@
 #include "frontend/evaluate/schedule_value.h"
 #include "frontend/fixes/foreign.h"
 #include "frontend/values/function.h"
+#include "frontend/values/modules.h"
 #include "frontend/values/runtime_range.h"
 #include "ir/core/op.h"
 #include "support/diagnostic_rows.h"
@@ -265,18 +266,22 @@ Datum make_block(Evaluator& evaluator, const BoundArguments& arguments) {
   return ScheduleMember(Datum::schedule({}), "block").call(evaluator, given, arguments.call);
 }
 
+/// Whether the first argument of a transform is a function; says so where it is not.
+bool takes_function(Evaluator& evaluator, const BoundArguments& arguments, std::string_view name) {
+  if (arguments[0].is_poison()) return false;
+  if (is_function(arguments[0]) || arguments[0].object_as<ModuleInstance>()) return true;
+  auto builder = evaluator.report(diag::wrong_kind, arguments.locs[0], fmt::format("the first argument of '{}'", name),
+                                  describe(arguments[0]), "a function");
+  if (arguments[0].is_ir()) {
+    builder.help(fmt::format("{0} takes the function and is called with the arguments: {0}(f)(x)", name));
+  }
+  return false;
+}
+
 /// grad(f) and value_and_grad(f).
 Datum make_gradient(Evaluator& evaluator, const BoundArguments& arguments, bool gives_value) {
   std::string_view name = gives_value ? "value_and_grad" : "grad";
-  if (arguments[0].is_poison()) return arguments[0];
-  if (!is_function(arguments[0])) {
-    auto builder = evaluator.report(diag::wrong_kind, arguments.locs[0], fmt::format("what '{}' differentiates", name),
-                                    describe(arguments[0]), "a function");
-    if (arguments[0].is_ir()) {
-      builder.help(fmt::format("{0} takes the function and is called with the arguments: {0}(f)(x)", name));
-    }
-    return Datum::poison();
-  }
+  if (!takes_function(evaluator, arguments, name)) return Datum::poison();
   auto is_argument = [](const Datum& by) {
     return by.is(DatumKind::String) || (by.is(DatumKind::Int) && by.as_int() >= 0);
   };
@@ -298,6 +303,24 @@ Datum make_gradient(Evaluator& evaluator, const BoundArguments& arguments, bool 
                                                           arguments.call));
 }
 
+/// Whether a value says along which axes examples lie: an integer, None, or a tuple or list of such.
+bool is_axes(const Datum& axes) {
+  if (axes.is(DatumKind::Int) || axes.is_none()) return true;
+  return axes.is_sequence() && std::ranges::all_of(axes.elements(), is_axes);
+}
+
+/// vmap(f).
+Datum make_mapped(Evaluator& evaluator, const BoundArguments& arguments) {
+  if (!takes_function(evaluator, arguments, "vmap")) return Datum::poison();
+  for (size_t i : {1u, 2u}) {
+    if (is_axes(arguments[i])) continue;
+    evaluator.report(diag::wrong_kind, arguments.locs[i], i == 1 ? "'in_axes' of 'vmap'" : "'out_axes' of 'vmap'",
+                     describe(arguments[i]), "the number of an axis, None, or a tuple of these");
+    return Datum::poison();
+  }
+  return Datum::object(std::make_shared<MappedFunction>(arguments[0], arguments[1], arguments[2], arguments.call));
+}
+
 }  // namespace
 
 std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& builtin,
@@ -305,6 +328,8 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
   if (builtin.elementwise != ElementwiseKind::None) return number_function(evaluator, builtin, arguments);
   if (builtin.table != "ops") return std::nullopt;
   switch (BuiltinId(builtin.id)) {
+    case BuiltinId::Vmap:
+      return make_mapped(evaluator, arguments);
     case BuiltinId::Range:
       return make_range(evaluator, arguments);
     case BuiltinId::ToInt:

@@ -18,22 +18,22 @@ const ast::Node* Function::node() const {
   return lambda;
 }
 
-std::string GradientFunction::describe() const {
+std::string TransformedFunction::describe() const {
   return fmt::format("{} of {}", name(), frontend::describe(function_));
 }
 
-Measure GradientFunction::measure() const {
+Measure TransformedFunction::measure() const {
   Measure all;
   all.add(function_.measure());
   return all;
 }
 
 bool is_function(const Datum& value) {
-  return value.is(DatumKind::Function) || value.is(DatumKind::Builtin) || value.object_as<GradientFunction>();
+  return value.is(DatumKind::Function) || value.is(DatumKind::Builtin) || value.object_as<TransformedFunction>();
 }
 
 std::vector<std::string_view> parameter_names(const Datum& function) {
-  if (const auto* gradient = function.object_as<GradientFunction>()) return parameter_names(gradient->function());
+  if (const auto* made = function.object_as<TransformedFunction>()) return parameter_names(made->function());
   std::vector<std::string_view> names;
   if (!function.is(DatumKind::Function)) return names;
   for (const ast::Parameter& parameter : function.as_function().parameters()) names.push_back(parameter.name.text);

@@ -50,26 +50,56 @@ struct Function {
   const ast::Node* node() const;
 };
 
-/// grad(f) and value_and_grad(f): a function of f's arguments.
-class GradientFunction : public Object {
+/// What a transform makes of a function: a function of its arguments.
+class TransformedFunction : public Object {
  public:
-  /// `by`: the arguments to differentiate by, an integer, a name, or a tuple of these. `loc`: where it is asked for.
-  GradientFunction(Datum function, Datum by, bool gives_value, bool has_aux, Loc loc)
-      : function_(std::move(function)), by_(std::move(by)), gives_value_(gives_value), has_aux_(has_aux), loc_(loc) {}
+  /// `loc`: where it is asked for.
+  TransformedFunction(Datum function, Loc loc) : function_(std::move(function)), loc_(loc) {}
   const Datum& function() const { return function_; }
-  const Datum& by() const { return by_; }
-  bool gives_value() const { return gives_value_; }
-  /// Whether f gives a tuple of the result to differentiate and others.
-  bool has_aux() const { return has_aux_; }
   Loc loc() const { return loc_; }
-  std::string_view name() const { return gives_value_ ? "value_and_grad" : "grad"; }
+  /// Of the transform.
+  virtual std::string_view name() const = 0;
   std::string describe() const override;
   Measure measure() const override;
 
  private:
-  Datum function_, by_;
-  bool gives_value_, has_aux_;
+  Datum function_;
   Loc loc_;
+};
+
+/// grad(f) and value_and_grad(f).
+class GradientFunction : public TransformedFunction {
+ public:
+  /// `by`: the arguments to differentiate by, an integer, a name, or a tuple of these.
+  GradientFunction(Datum function, Datum by, bool gives_value, bool has_aux, Loc loc)
+      : TransformedFunction(std::move(function), loc),
+        by_(std::move(by)),
+        gives_value_(gives_value),
+        has_aux_(has_aux) {}
+  const Datum& by() const { return by_; }
+  bool gives_value() const { return gives_value_; }
+  /// Whether f gives a tuple of the result to differentiate and others.
+  bool has_aux() const { return has_aux_; }
+  std::string_view name() const override { return gives_value_ ? "value_and_grad" : "grad"; }
+
+ private:
+  Datum by_;
+  bool gives_value_, has_aux_;
+};
+
+/// vmap(f): f of each example.
+class MappedFunction : public TransformedFunction {
+ public:
+  /// Axes of examples: an integer, None for what all examples share, or a tuple or list of these, for each argument or
+  /// element one.
+  MappedFunction(Datum function, Datum in_axes, Datum out_axes, Loc loc)
+      : TransformedFunction(std::move(function), loc), in_axes_(std::move(in_axes)), out_axes_(std::move(out_axes)) {}
+  const Datum& in_axes() const { return in_axes_; }
+  const Datum& out_axes() const { return out_axes_; }
+  std::string_view name() const override { return "vmap"; }
+
+ private:
+  Datum in_axes_, out_axes_;
 };
 
 /// Whether a value can be called: a function, or what a transform made of one.

@@ -31,8 +31,8 @@ class StateValue : public Object {
  public:
   using Fields = std::vector<std::pair<std::string, IrValue>>;
 
-  /// `form`: of the state of an optimiser for a tree, the tree, whose leaves are the paths to them ("blocks.0.w"). It has
-  /// a field "m.blocks.0.w" for each. None for a tensor.
+  /// `form`: of the state of an optimiser for a tree, the tree, whose leaves are the paths to them ("blocks.0.w"). It
+  /// has a field "m.blocks.0.w" for each. None for a tensor.
   StateValue(StateKind kind, std::string name, StatePolicies policies, Fields fields, Datum form = Datum::none())
       : kind_(kind), name_(std::move(name)), policies_(policies), fields_(std::move(fields)), form_(std::move(form)) {}
 

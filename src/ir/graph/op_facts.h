@@ -13,6 +13,7 @@ namespace tessera::graph {
 
 class Forward;
 class Backward;
+class Batch;
 
 /// What an op is to the lowering to kernels.
 enum class Role : uint8_t {
@@ -42,6 +43,8 @@ struct RowFacts {
   /// The results as simpler ops give them, at the builder's point: what derivatives are taken of, and what the op
   /// becomes where no kernel does it.
   std::vector<Value*> (*decompose)(Op*, Builder&) = nullptr;
+  /// Sets what an op gives for many examples (vmap/batch.h): one of the operands differs between them.
+  void (*vmap)(Op*, Batch&) = nullptr;
 };
 
 const RowFacts& facts(const OpInfo& row);
@@ -63,7 +66,6 @@ Type infer_gemm(Op* op, unsigned result);
 Type infer_flash_attention(Op* op, unsigned result);
 Type infer_embedding(Op* op, unsigned result);
 Type infer_cross_entropy(Op* op, unsigned result);
-
 
 // Those for `decompose`,
 std::vector<Value*> decompose_attention(Op* op, Builder& builder);
@@ -90,6 +92,26 @@ void jvp_custom_tangent(Op* op, Forward& forward);
 void jvp_kernel_call(Op* op, Forward& forward);
 /// Of what has no operands of floats.
 void jvp_none(Op* op, Forward& forward);
+
+// for `vmap`,
+/// The same op, all of whose operands have the axis of examples.
+void vmap_leading(Op* op, Batch& batch);
+/// A loop over the examples.
+void vmap_loop(Op* op, Batch& batch);
+void vmap_broadcast(Op* op, Batch& batch);
+void vmap_transpose(Op* op, Batch& batch);
+void vmap_slice(Op* op, Batch& batch);
+void vmap_windows(Op* op, Batch& batch);
+void vmap_concat(Op* op, Batch& batch);
+void vmap_reduce(Op* op, Batch& batch);
+void vmap_gemm(Op* op, Batch& batch);
+void vmap_flash_attention(Op* op, Batch& batch);
+void vmap_embedding(Op* op, Batch& batch);
+void vmap_update_slice(Op* op, Batch& batch);
+void vmap_check(Op* op, Batch& batch);
+void vmap_for(Op* op, Batch& batch);
+void vmap_while(Op* op, Batch& batch);
+void vmap_cond(Op* op, Batch& batch);
 
 // and for `transpose`.
 void transpose_elementwise(Op* op, Backward& backward);

@@ -31,6 +31,7 @@ struct NoDerivative;
 namespace tessera::frontend {
 
 class GradientFunction;
+class MappedFunction;
 
 /// The dtype that an op's operands are promoted to.
 struct NumericType {
@@ -365,6 +366,20 @@ class GraphBuilder final : public Lowering {
                   Datum derivatives, Loc loc);
   Value* derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc loc);
   void dissolve_custom_calls();
+
+  // Functions of many examples and of one after the other (graph_vmap.cc, graph_scan.cc).
+  class Examples;
+  Datum call_mapped(const MappedFunction& mapped, std::vector<CallArgument> arguments, Loc loc);
+  std::optional<Dim> length_of(const BoundArguments& arguments, const Datum& xs, const Datum* length,
+                               std::string_view name);
+  Datum scan_over(const BoundArguments& arguments, std::string_view name, const Datum& init, const Datum& xs, Dim count,
+                  const std::function<Datum(const Datum& carry, const Datum& x)>& step);
+  bool scanned(const BoundArguments& arguments, std::string_view name, const Datum& init, const Datum& result,
+               const std::string& counter, std::vector<Value*>& ends, std::vector<Value*>& ys);
+  void spend_all(const Datum& value, Loc loc);
+  Datum scan(const BoundArguments& arguments);
+  Datum map(const BoundArguments& arguments);
+  Datum reduce_by(const BoundArguments& arguments);
 
   // Trees (graph_trees.cc).
   std::optional<Dictionary> parts_of(const Datum& tree, Loc loc);

@@ -69,6 +69,12 @@ std::optional<Datum> GraphBuilder::call_builtin(const Builtin& builtin, const Bo
       return vjp(arguments);
     case BuiltinId::Jvp:
       return jvp(arguments);
+    case BuiltinId::Scan:
+      return scan(arguments);
+    case BuiltinId::Map:
+      return map(arguments);
+    case BuiltinId::Reduce:
+      return reduce_by(arguments);
     case BuiltinId::TreeMap:
       return tree_map(arguments);
     case BuiltinId::TreeLeaves:

@@ -423,6 +423,9 @@ std::optional<Datum> GraphBuilder::call_transform(const Datum& callee, std::vect
   if (const auto* gradient = callee.object_as<GradientFunction>()) {
     return call_gradient(*gradient, std::move(arguments), loc);
   }
+  if (const auto* mapped = callee.object_as<MappedFunction>()) {
+    return call_mapped(*mapped, std::move(arguments), loc);
+  }
   const auto* pullback = callee.object_as<Pullback>();
   if (!pullback) return std::nullopt;
   const Record& record = *static_cast<const Record*>(pullback->record());

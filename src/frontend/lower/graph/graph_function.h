@@ -56,6 +56,7 @@ struct GraphFunction {
   std::vector<RuntimeLoop> runtime_loops;
   unsigned counters = 0;  ///< of loops so far
   std::vector<CustomCall> custom_calls;  ///< by number
+  unsigned mapped = 0;         ///< calls around that are for many examples
   unsigned recorded = 0;       ///< calls around whose derivatives are taken
   unsigned inside_custom = 0;  ///< and calls of functions with rules, whose ops the rules stand for
 };

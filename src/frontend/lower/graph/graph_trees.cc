@@ -77,8 +77,9 @@ bool GraphBuilder::flatten(const Datum& tree, const std::vector<Datum>& beside, 
     bool fits = found && found->entries.size() == parts->entries.size();
     for (size_t i = 0; fits && i < parts->entries.size(); ++i) fits = found->get(parts->entries[i].first);
     if (!fits) {
-      std::string what = path.empty() ? "a tree beside the first" : fmt::format("'{}' of a tree beside the first", path);
-      report(diag::wrong_kind, loc, what, describe(other), "of its form: " + describe(tree));
+      std::string part = path.empty() ? "" : fmt::format("'{}' of ", path);
+      report(diag::wrong_kind, loc, part + "a tree beside the first", describe(other),
+             "of its form: " + describe(tree));
       return false;
     }
     others.push_back(std::move(*found));
@@ -170,9 +171,9 @@ bool GraphBuilder::update_param(const Datum& param, const Datum& value, const Bo
 /// update(param, value): from here on the param has that value, which stays when the entry has ended.
 Datum GraphBuilder::update(const BoundArguments& arguments) {
   bool is_inside = builder_.block() != function_.op->region()->front();
-  if (is_inside || function_.recorded > 0) {
+  if (is_inside || function_.recorded > 0 || function_.mapped > 0) {
     evaluator_.unsupported(arguments.call, is_inside ? "'update' in a run-time loop or branch"
-                                                     : "'update' in a function that derivatives are taken of");
+                                                     : "'update' in a function that a transform is taken of");
     return Datum::poison();
   }
   std::vector<std::vector<Datum>> rows;

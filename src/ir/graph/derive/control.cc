@@ -6,100 +6,23 @@
 // that also fills a stack for each loop-carried value. The loop of the tangents reads them, and so does the loop that
 // runs backwards, from the last iteration to the first.
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
 
 #include "ir/graph/build.h"
 #include "ir/graph/derive/backward.h"
 #include "ir/graph/derive/term.h"
 #include "ir/graph/op_facts.h"
+#include "ir/graph/regions.h"
 #include "ir/text/substitute.h"
 
 namespace tessera::graph {
 
 namespace {
 
-using Values = std::map<Value*, Value*>;
-
-Value* mapped(const Values& values, Value* value) {
-  auto found = values.find(value);
-  return found == values.end() ? value : found->second;
-}
-
-/// Puts a builder into a block as long as it lives.
-class Inside {
- public:
-  Inside(Builder& builder, Block* block) : builder_(&builder), outside_(builder) { builder.set_end(block); }
-  ~Inside() { *builder_ = outside_; }
-  Inside(const Inside&) = delete;
-
- private:
-  Builder* builder_;
-  Builder outside_;
-};
-
-Block* only_block(Op* op, unsigned region) {
-  return op->region(region)->front();
-}
-
-/// A name that no loop of the function counts by: `i_0_r1` of `i_0`. Names of the source end otherwise.
-std::string unused_counter(Op* loop, Block* block) {
-  Op* function = block->parent_op();
-  while (function->parent()) function = function->parent();
-  std::set<std::string, std::less<>> used;
-  walk(function, [&](Op* op) {
-    if (op->is(info(OpKind::For))) used.emplace(op->attr(attr::For::counter));
-  });
-  std::string base(loop->attr(attr::For::counter));
-  base = base.substr(0, base.rfind("_r"));
-  for (unsigned i = 1;; ++i) {
-    std::string name = fmt::format("{}_r{}", base, i);
-    if (!used.count(name)) return name;
-  }
-}
-
-/// Gives loops of a copy counters of their own.
-void rename_counters(Op* copy) {
-  auto rename = [](Op* op) {
-    if (!op->is(info(OpKind::For))) return;
-    std::string before(op->attr(attr::For::counter)), after = unused_counter(op, op->block());
-    op->set(attr::For::counter, after);
-    substitute_dims(op, {{before, op->module()->context().dims().symbol(after)}});
-  };
-  rename(copy);
-  walk(copy, rename);
-}
-
-/// The ops of a block once more, at the builder's point, but for the one that ends it.
-std::vector<Op*> copied(Block* block, Builder& builder, Values& values) {
-  std::vector<Op*> copies;
-  for (Op* op : *block) {
-    if (op->is_terminator()) continue;
-    copies.push_back(op->module()->clone(op, values));
-    builder.insert(copies.back());
-    rename_counters(copies.back());
-  }
-  return copies;
-}
-
 std::vector<Type> types_of(const std::vector<Value*>& values) {
   std::vector<Type> types;
   for (Value* value : values) types.push_back(value->type());
   return types;
-}
-
-Type plain(Builder& builder, Type type) {
-  return builder.context().tensor(type->dims, type->dtype);
-}
-
-void yield(Builder& builder, std::vector<Value*> values) {
-  builder.op(info(OpKind::Yield), {std::move(values)}, {});
-}
-
-std::vector<Value*> yielded(Block* block) {
-  return block->terminator()->ins(in::Yield::values);
 }
 
 bool is_float(Value* value) {
@@ -123,18 +46,6 @@ std::vector<Value*> captured(Op* op, const Backward& backward) {
   return values;
 }
 
-/// A loop of as many iterations with other loop-carried values.
-Op* loop_like(Op* loop, Builder& builder, const std::vector<Value*>& inits) {
-  std::vector<Type> types;
-  for (Value* init : inits) types.push_back(plain(builder, init->type()));
-  Op* made = builder.op(info(OpKind::For), {inits}, types,
-                        {attr::For::count(builder.context(), loop->attr(attr::For::count)),
-                         attr::For::counter(builder.context(), unused_counter(loop, builder.block()))});
-  Block* block = made->region(at::For::body)->add_block();
-  for (Type type : types) block->add_arg(type, {});
-  return made;
-}
-
 /// Adds the tangents of the floats that a loop begins with to what is carried; gives their numbers.
 std::vector<unsigned> add_tangents(const std::vector<Value*>& inits, Forward& forward, std::vector<Value*>& carried) {
   std::vector<unsigned> floats;
@@ -144,10 +55,6 @@ std::vector<unsigned> add_tangents(const std::vector<Value*>& inits, Forward& fo
     carried.push_back(forward.tangent_or_zero(inits[i]));
   }
   return floats;
-}
-
-Dim counter_of(Op* loop) {
-  return loop->module()->context().dims().symbol(loop->attr(attr::For::counter));
 }
 
 /// The ops of iteration number `iteration` of a loop, at the builder's point.
@@ -242,7 +149,6 @@ StackedLoop with_stacks(Op* op, Forward& forward) {
   Builder builder(*op->module());
   builder.set_before(op);
   builder.set_loc(op->loc());
-  DimTable& table = builder.context().dims();
   Block* from = only_block(op, at::For::body);
   std::vector<Value*> inits = op->ins(in::For::inits), carried = inits;
   std::vector<unsigned> kept;
@@ -261,11 +167,8 @@ StackedLoop with_stacks(Op* op, Forward& forward) {
     for (unsigned i = 0; i < inits.size(); ++i) values[from->arg(i)] = body->arg(i);
     std::vector<Value*> stacks;
     for (size_t k = 0; k < kept.size(); ++k) {
-      Value* value = body->arg(kept[k]);
-      std::vector<Dim> single = value->type()->dims;
-      single.insert(single.begin(), table.constant(1));
-      stacks.push_back(update_slice(builder, body->arg(unsigned(inits.size() + k)), reshape(builder, value, single),
-                                    dim(builder, counter_of(made.loop)), 0, false));
+      Value* stack = body->arg(unsigned(inits.size() + k));
+      stacks.push_back(with_element(builder, stack, counter_of(made.loop), body->arg(kept[k])));
     }
     iteration(op, counter_of(made.loop), builder, values);
     std::vector<Value*> given;
@@ -279,17 +182,6 @@ StackedLoop with_stacks(Op* op, Forward& forward) {
   }
   for (size_t k = 0; k < kept.size(); ++k) made.stacks[kept[k]] = made.loop->result(unsigned(inits.size() + k));
   return made;
-}
-
-/// Element `at` of a stack.
-Value* element(Builder& builder, Value* stack, Dim at) {
-  DimTable& table = builder.context().dims();
-  std::vector<Dim> dims = stack->type()->dims, starts(dims.size(), table.constant(0));
-  starts[0] = at;
-  std::vector<Dim> single = dims;
-  single[0] = table.constant(1);
-  Value* part = slice(builder, stack, starts, std::vector<int64_t>(dims.size(), 1), single);
-  return reshape(builder, part, {dims.begin() + 1, dims.end()});
 }
 
 /// Carries the tangents of floats, and reads the values that it needs from stacks.

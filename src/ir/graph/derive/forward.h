@@ -12,6 +12,7 @@
 
 #include "ir/core/builder.h"
 #include "ir/graph/ops.h"
+#include "ir/graph/regions.h"
 
 namespace tessera::graph {
 
@@ -78,16 +79,6 @@ class Forward {
   std::map<const Value*, Value*> replaced_;
   NoDerivative refused_;
 };
-
-/// Calls `visit` for each operand of an op and of those in its regions.
-template <typename F>
-void for_each_operand(Op* op, F&& visit) {
-  auto visit_all = [&](Op* of) {
-    for (unsigned i = 0; i < of->operand_count(); ++i) visit(of->operand(i));
-  };
-  visit_all(op);
-  walk(op, visit_all);
-}
 
 /// The first of some ops in order that is not linear in the inputs, of those that depend on them; null for none. What
 /// regions and kernels do is not looked at.
