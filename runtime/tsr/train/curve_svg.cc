@@ -64,8 +64,8 @@ class Picture {
   }
 
   void label(double at_x, double at_y, std::string_view anchor, std::string_view words, std::string_view more = "") {
-    text_ += cat("<text x=\"", number(at_x), "\" y=\"", number(at_y), "\" text-anchor=\"", anchor, "\"", more, ">", words,
-                 "</text>\n");
+    text_ += cat("<text x=\"", number(at_x), "\" y=\"", number(at_y), "\" text-anchor=\"", anchor, "\"", more, ">",
+                 words, "</text>\n");
   }
   void stroke(double x0, double y0, double x1, double y1, std::string_view kind) {
     text_ += cat("<line class=\"", kind, "\" x1=\"", number(x0), "\" y1=\"", number(y0), "\" x2=\"", number(x1),

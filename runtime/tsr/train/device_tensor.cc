@@ -58,9 +58,9 @@ int DeviceTensor::fill_zeros(const Session& session) const {
   return write(session, std::string(bytes_, '\0'));
 }
 
-int DeviceTensor::read(const Session& session, std::string& content) const {
-  content.resize(bytes_);
-  return copy(session, content.data(), tensor_.data, bytes_);
+int DeviceTensor::read_end(const Session& session, size_t count, std::string& content) const {
+  content.resize(count);
+  return copy(session, content.data(), static_cast<const char*>(tensor_.data) + (bytes_ - count), count);
 }
 
 }  // namespace tessera::tool::train

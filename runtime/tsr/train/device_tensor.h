@@ -20,7 +20,9 @@ class DeviceTensor {
 
   int write(const Session& session, std::string_view content) const;
   int fill_zeros(const Session& session) const;
-  int read(const Session& session, std::string& content) const;
+  int read(const Session& session, std::string& content) const { return read_end(session, bytes_, content); }
+  /// The last bytes alone.
+  int read_end(const Session& session, size_t count, std::string& content) const;
 
   const std::vector<int64_t>& shape() const { return shape_; }
   format::Dtype dtype() const { return dtype_; }

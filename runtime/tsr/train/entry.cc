@@ -156,7 +156,7 @@ int Entry::call(const Session& session) {
 int Entry::read_number(const Session& session, size_t output, double& value) const {
   std::string content;
   if (int code = results_[output].read(session, content)) return code;
-  std::vector<double> numbers = numbers_in(results_[output], content);
+  std::vector<double> numbers = numbers_in(results_[output].dtype(), content);
   value = numbers.empty() ? 0 : numbers[0];
   return exit_ok;
 }
@@ -172,9 +172,10 @@ std::string integer_bytes(format::Dtype dtype, uint64_t number) {
   return bytes;
 }
 
-std::vector<double> numbers_in(const DeviceTensor& tensor, std::string_view content) {
+std::vector<double> numbers_in(format::Dtype dtype, std::string_view content) {
   TensorValue value;
-  if (!to_value({"", tensor.dtype(), tensor.shape(), content}, value)) return {};
+  auto count = int64_t(content.size() * 8) / format::dtype_bits(dtype);
+  if (!to_value({"", dtype, {count}, content}, value)) return {};
   std::vector<double> numbers(size_t(value.count()));
   for (size_t i = 0; i < numbers.size(); ++i) {
     Element element = value.get(int64_t(i));

@@ -49,6 +49,7 @@ class Entry {
   int open(const Session& session, const std::string& name, const States& states);
 
   const std::string& name() const { return name_; }
+  tsr_function_t function() const { return function_; }
   size_t input_count() const { return inputs_.size(); }
   const tsr_tensor_info_t& input(size_t i) const { return inputs_[i]; }
   Role role(size_t i) const { return roles_[i]; }
@@ -92,8 +93,8 @@ class Entry {
 bool is_integer(format::Dtype dtype);
 /// The bytes of a number in a dtype of integers, cut to its width.
 std::string integer_bytes(format::Dtype dtype, uint64_t number);
-/// The elements of a tensor in double precision; empty for a dtype that holds no single numbers.
-std::vector<double> numbers_in(const DeviceTensor& tensor, std::string_view content);
+/// The elements of that dtype in double precision; empty for one that holds no single numbers.
+std::vector<double> numbers_in(format::Dtype dtype, std::string_view content);
 /// The names in the order of the signature.
 std::vector<std::string> names_in(const std::vector<tsr_tensor_info_t>& infos);
 

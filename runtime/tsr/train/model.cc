@@ -143,8 +143,11 @@ std::string Model::differences(const std::vector<format::TensorView>& tensors) c
   std::vector<Named> parts;
   for (const auto& [name, type] : wanted) {
     auto found = given.find(name);
-    if (found == given.end()) parts.push_back({name, cat("it lacks ", name, " ", type)});
-    else if (found->second != type) parts.push_back({name, cat(name, " is ", found->second, " there, ", type, " here")});
+    if (found == given.end()) {
+      parts.push_back({name, cat("it lacks ", name, " ", type)});
+    } else if (found->second != type) {
+      parts.push_back({name, cat(name, " is ", found->second, " there, ", type, " here")});
+    }
   }
   for (const auto& [name, type] : given) {
     if (!wanted.contains(name)) parts.push_back({name, cat(name, " ", type, " is there only")});

@@ -51,7 +51,8 @@ void add_data_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--set", options.settings, "a number that entries take; may be given several times")
       ->type_name("NAME=NUMBER")
       ->allow_extra_args(false);
-  CLI::Option* batch = command.add_option("--batch", options.batch, "rows of a batch, where the program leaves it open");
+  CLI::Option* batch =
+      command.add_option("--batch", options.batch, "rows of a batch, where the program leaves it open");
   command_line::take_count(*batch->type_name("N"), 1, uint64_t(1) << 32);
   command_line::add_sizes_option(command, options.dims, "other sizes that the program leaves open, as S=256");
   command.add_option("--held-out", options.held_out,
@@ -87,7 +88,7 @@ void add_train_command(CLI::App& command, int& exit_code) {
   command_line::take_count(*steps->type_name("N")->required(), 1, uint64_t(1) << 53);
   command.add_option("--minutes", options->minutes, "end after so many minutes, if steps are left then")
       ->type_name("M")
-      ->check(CLI::PositiveNumber.name(""));
+      ->check(CLI::Range(1e-6, 1e9).name(""));
   CLI::Option* seed = command.add_option("--seed", options->seed, "seed of parameters, batches and entries");
   command_line::take_count(*seed->type_name("N")->capture_default_str(), 0);
   command.add_option("--step-entry", options->step_entry, "name of the entry that is a step of training")
