@@ -23,6 +23,8 @@ from tools import BIN, ROOT, refuse, run
 from safetensors_io import load as load_safetensors
 
 TABLE = """
+from tessera.nn import sgd
+
 param table: Param[256, 256, f32] = normal(0.02)
 
 def loss_of(weights, tokens):
@@ -31,19 +33,22 @@ def loss_of(weights, tokens):
 
 @jit
 def init(state: OptimizerState[table]):
-    return state.replace(m=table)
+    return state.replace(v=table)
 
+# v is the mean of the weights of the last steps.
 @jit
 def step(tokens: Tensor[B, 9, u8], state: OptimizerState[table], rate: f32, step: i64, steps: i64) where B >= 1:
     left = 1.0 - cast(step, f32) / cast(steps, f32)
-    loss, slope = value_and_grad(loss_of)(state.m, tokens)
-    state = state.replace(m=state.m - rate * left * slope, step=state.step + 1)
-    slope_size = max(abs(slope))
-    return loss, state, slope_size
+    loss, slope = value_and_grad(loss_of)(table, tokens)
+    weights, state = sgd(table, state, slope, rate * left, momentum=0.5)
+    state = state.replace(v=0.9 * state.v + 0.1 * weights)
+    update(table, weights)
+    steepest = max(abs(slope))
+    return loss, steepest, state
 
 @jit
 def evaluate(tokens: Tensor[B, 9, u8], state: OptimizerState[table]) where B >= 1:
-    loss = loss_of(state.m, tokens)
+    loss = loss_of(state.v, tokens)
     return loss
 
 @jit
@@ -76,12 +81,13 @@ def vectors(tokens: Tensor[B, 9, u8]):
 """
 LINE = """
 param w: Param[4, f32] = zeros()
+param scale: Param[f32] = ones()
 
 @jit
-def step(x: Tensor[B, 4, f32], y: Tensor[B, f32], state: OptimizerState[w]) where B >= 1:
-    loss, slope = value_and_grad(lambda w: mean((x @ w - y) * (x @ w - y)))(state.m)
-    state = state.replace(m=state.m - 0.1 * slope)
-    return loss, state
+def step(x: Tensor[B, 4, f32], y: Tensor[B, f32]) where B >= 1:
+    loss, slope = value_and_grad(lambda w: mean((x @ w - y) * (x @ w - y) * scale))(w)
+    update(w, w - 0.1 * slope)
+    return loss
 """
 OTHER = """
 param table: Param[128, 256, f32] = normal(0.02)
@@ -123,7 +129,7 @@ class Folder:
         return subprocess.Popen(words, cwd=self.path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def generate(self, *options, entry="next"):
-        return run(BIN / "tsr", "generate", "table.bundle", "--entry", entry, "--params", "next.safetensors", "--prompt",
+        return run(BIN / "tsr", "generate", "table.bundle", "--entry", entry, "--params", "a.safetensors", "--prompt",
                    "The ", *options, cwd=self.path, errors="surrogateescape")
 
     def bytes(self, name):
@@ -146,20 +152,27 @@ def check_training(folder):
     assert [record["step"] for record in records if "held_out" in record] == [50, 100, 120]
     losses = [record["loss"] for record in records]
     assert losses[0] > 5.4 and np.mean(losses[-10:]) < 4, losses
-    assert records[-1]["held_out"] < 4 and records[-1]["slope_size"] > 0
+    assert records[-1]["held_out"] < 4 and records[-1]["steepest"] > 0
     assert records[-1]["tokens"] == STEPS * 16 * 9 and records[-1]["seconds"] > 0
     assert "step" in shown and "held out" in shown and max(map(len, shown.splitlines())) <= 100, shown
     assert xml.etree.ElementTree.parse(folder.path / "a.svg").getroot().tag.endswith("svg")
-    assert list(load_safetensors(folder.path / "a.safetensors")) == ["table"]
+    weights = load_safetensors(folder.path / "a.safetensors")
+    checkpoint = load_safetensors(folder.path / "a/step-000120.safetensors")
+    assert list(weights) == ["table"] and sorted(checkpoint) == ["state.m", "state.step", "state.v", "table"]
+    np.testing.assert_array_equal(weights["table"], checkpoint["table"])
+    assert 0 < np.abs(checkpoint["state.v"] - weights["table"]).max() < 1
     assert folder.checkpoints("a") == ["step-000080.safetensors", "step-000120.safetensors"]
     assert metadata(folder.path / "a/step-000120.safetensors") == {
         "bundle": "table.bundle", "format_version": "1", "seed": "0", "step": "120"}
-    assert load_safetensors(folder.path / "a/step-000120.safetensors")["state.step"] == STEPS
+    assert checkpoint["state.step"] == STEPS
     folder.train("--checkpoints", "b", "--save-every", "1000", "--threads", "2", "--log", "b.csv")
     assert folder.bytes("a/step-000120.safetensors") == folder.bytes("b/step-000120.safetensors")
     rows = list(csv.DictReader((folder.path / "b.csv").open()))
-    assert list(rows[0]) == ["step", "loss", "held_out", "slope_size", "tokens", "seconds"]
+    assert list(rows[0]) == ["step", "loss", "held_out", "steepest", "tokens", "seconds"]
     assert [float(row["loss"]) for row in rows] == losses
+    run(BIN / "tsr", "init", "table.bundle", "-o", "begin.safetensors", cwd=folder.path)
+    folder.train("--checkpoints", "given", "--params", "begin.safetensors")
+    assert folder.bytes("a/step-000120.safetensors") == folder.bytes("given/step-000120.safetensors")
     folder.train("--checkpoints", "c", "--seed", "1")
     assert folder.bytes("c/step-000120.safetensors") != folder.bytes("a/step-000120.safetensors")
 
@@ -173,8 +186,9 @@ def check_rows(folder):
     np.save(folder.path / "y.npy", x @ w)
     both = ("--data", "x=x.npy", "--data", "y=y.npy", "--batch", "32", "--checkpoints", "rows")
     folder.train(*both, data=None, rate=None, bundle="line.bundle")
-    found = load_safetensors(folder.path / "rows/step-000120.safetensors")["state.m"]
-    np.testing.assert_allclose(found, w, atol=1e-2)
+    found = load_safetensors(folder.path / "rows/step-000120.safetensors")
+    np.testing.assert_allclose(found["w"], w, atol=1e-2)
+    assert found["scale"] == 1
     np.save(folder.path / "y.npy", w)
     folder.refuse("has 4 rows, and x.npy has 200", *both[:4], data=None, rate=None, bundle="line.bundle")
     folder.refuse("'y', f32.* has no data; --data y=FILE.npy", *both[:2], data=None, rate=None, bundle="line.bundle")
@@ -233,10 +247,10 @@ def check_ended(folder):
 
 
 def check_not_finite(folder):
-    folder.refuse("the loss of step 2 is NaN; the first tensor with a NaN or an infinity is 'state.m'", "--checkpoints",
+    folder.refuse("the loss of step 2 is NaN; the first tensor with a NaN or an infinity is 'table'", "--checkpoints",
                   "nan", "--save-every", "10", rate="nan")
     assert not folder.checkpoints("nan")
-    folder.refuse("after step 1 'state.m' has a NaN or an infinity", "--checkpoints", "nan", "--save-every", "1",
+    folder.refuse("after step 1 'table' has a NaN or an infinity", "--checkpoints", "nan", "--save-every", "1",
                   rate="nan")
     assert not folder.checkpoints("nan")
 
@@ -280,9 +294,7 @@ def check_bad_input(folder):
 
 
 def check_generated(folder):
-    table = load_safetensors(folder.path / "a/step-000120.safetensors")["state.m"]
-    from safetensors_io import save
-    save(folder.path / "next.safetensors", {"table": table})
+    table = load_safetensors(folder.path / "a.safetensors")["table"]
     text = folder.generate("--context", "8", "--tokens", "80", "--top-k", "40")
     assert text == folder.generate("--context", "3", "--tokens", "80", "--top-k", "40", "--threads", "2")
     assert text == folder.generate("--dims", "S_max=100", "--tokens", "80", "--top-k", "40", entry="kept")
@@ -299,7 +311,7 @@ def check_generated(folder):
     stop = text[20:23]
     assert folder.generate("--context", "8", "--tokens", "80", "--top-k", "40", "--stop", "none", "--stop",
                            stop) == text[:text.index(stop)] + "\n"
-    ids = run(BIN / "tsr", "generate", "table.bundle", "--params", "next.safetensors", "--prompt", "84, 104 101 32",
+    ids = run(BIN / "tsr", "generate", "table.bundle", "--params", "a.safetensors", "--prompt", "84, 104 101 32",
               "--ids", "--context", "4", "--tokens", "30", "--temperature", "0", cwd=folder.path)
     assert [chr(int(word)) for word in ids.split()] == list(wanted)
     for wanted, *options in (("--context N limits it",), ("cache is full", "--entry", "kept", "--dims", "S_max=10"),
@@ -307,7 +319,7 @@ def check_generated(folder):
                              ("takes 2 tokens, and the prompt has 1", "--entry", "pair", "--prompt", "x"),
                              ("'table', .* has no value", "--context", "4", "--no-params"),
                              ("has no entry 'nxt'", "--entry", "nxt")):
-        given = [] if "--no-params" in options else ["--params", "next.safetensors"]
+        given = [] if "--no-params" in options else ["--params", "a.safetensors"]
         prompt = [] if "--prompt" in options else ["--prompt", "The "]
         said = refuse(BIN / "tsr", "generate", "table.bundle", *given, *prompt,
                       *(option for option in options if option != "--no-params"), cwd=folder.path)
