@@ -27,14 +27,20 @@ class SafetensorsReader {
  public:
   explicit SafetensorsReader(std::string_view bytes) : bytes_(bytes) {}
 
-  Outcome read(std::vector<TensorView>& tensors) {
+  Outcome find_header(std::string_view& header) {
     ByteReader in(bytes_);
     uint64_t header_size = in.u64();
-    std::string_view header = in.raw(header_size);
+    header = in.raw(header_size);
     if (in.failed() || header.empty()) return error("its header does not fit the file");
     if (header.size() > max_header_bytes) return error("its header is larger than ", max_header_bytes, " bytes");
     if (header[0] != '{') return error("its header does not start with '{'");
     data_ = bytes_.substr(in.position());
+    return {};
+  }
+
+  Outcome read(std::vector<TensorView>& tensors) {
+    std::string_view header;
+    if (Outcome found = find_header(header); !found) return found;
     // Counted first: tensors that are moved to more room need twice as much of it meanwhile.
     size_t count = 0;
     auto count_one = [&](const HeaderTensor&) { return ++count, std::string(); };
@@ -117,6 +123,15 @@ Result<SafetensorsView> SafetensorsView::open(std::string_view bytes) {
     return error("safetensors: ", read.error().text);
   }
   return view;
+}
+
+Result<std::map<std::string, std::string>> safetensors_metadata(std::string_view bytes) {
+  std::string_view header;
+  std::map<std::string, std::string> metadata;
+  Outcome read = SafetensorsReader(bytes).find_header(header);
+  if (read) read = read_safetensors_header(header, [](const HeaderTensor&) { return std::string(); }, &metadata);
+  if (!read) return error("safetensors: ", read.error().text);
+  return metadata;
 }
 
 const TensorView* SafetensorsView::find(std::string_view name) const {

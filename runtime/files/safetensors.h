@@ -23,7 +23,7 @@ class SafetensorsView {
  public:
   /// Reads and checks untrusted bytes: the header's size and form, names, dtypes, extents, and that
   /// the tensors cover the data exactly, each at a multiple of its element's size. Keys are there once.
-  /// Metadata are checked and passed over.
+  /// Metadata are checked and passed over; safetensors_metadata reads them.
   static Result<SafetensorsView> open(std::string_view bytes);
 
   /// In order of name.
@@ -34,6 +34,9 @@ class SafetensorsView {
  private:
   std::vector<TensorView> tensors_;
 };
+
+/// The texts by key that the header of untrusted bytes has beside its tensors; none where it has no metadata.
+Result<std::map<std::string, std::string>> safetensors_metadata(std::string_view bytes);
 
 /// The file's bytes: tensors in order of descending element size, then name, and data that starts
 /// at a multiple of 64. Fails for i4, which the format does not have, for a name that is there

@@ -25,7 +25,8 @@ void append_utf8(std::string& out, uint32_t c) {
 
 class HeaderParser {
  public:
-  HeaderParser(std::string_view text, const TensorVisitor& visit) : text_(text), visit_(visit) {}
+  HeaderParser(std::string_view text, const TensorVisitor& visit, std::map<std::string, std::string>* metadata)
+      : text_(text), visit_(visit), metadata_(metadata) {}
 
   Outcome parse() {
     bool has_metadata = false;
@@ -154,7 +155,7 @@ class HeaderParser {
     std::vector<size_t> hashes;
     object([&](const std::string& key) {
       hashes.push_back(std::hash<std::string>()(key));
-      read_string(nullptr);
+      read_string(metadata_ ? &(*metadata_)[key] : nullptr);
     });
     std::sort(hashes.begin(), hashes.end());
     if (std::adjacent_find(hashes.begin(), hashes.end()) != hashes.end()) refuse("a key is there twice");
@@ -189,6 +190,7 @@ class HeaderParser {
 
   std::string_view text_;
   const TensorVisitor& visit_;
+  std::map<std::string, std::string>* metadata_;  ///< may be null
   size_t at_ = 0;
   std::string path_;  ///< of the value that is read
   std::string error_;
@@ -197,8 +199,9 @@ class HeaderParser {
 
 }  // namespace
 
-Outcome read_safetensors_header(std::string_view header, const TensorVisitor& visit) {
-  return HeaderParser(header, visit).parse();
+Outcome read_safetensors_header(std::string_view header, const TensorVisitor& visit,
+                                std::map<std::string, std::string>* metadata) {
+  return HeaderParser(header, visit, metadata).parse();
 }
 
 }  // namespace tessera::format

@@ -1,16 +1,11 @@
-// tsr init: the initial values of a bundle's parameters into a safetensors file. The bundle's graph
-// has functions for them, from the seed alone; Philox numbers are keyed by parameter and element,
-// so that a seed gives the same file on every machine.
+// tsr init: the initial values of a bundle's parameters into a safetensors file.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <set>
 
-#include "ir/numbers/philox.h"
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
-#include "runtime/tsr/graph_ir.h"
-#include "runtime/tsr/terminal.h"
+#include "runtime/tsr/initial_values.h"
 #include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "support/same_file.h"
@@ -45,41 +40,11 @@ constexpr const char* init_epilogue =
     "  1   an error in command line or files\n"
     "  70  an internal error";
 
-TensorValue scalar(uint64_t seed) {
-  TensorValue value = std::move(*TensorValue::make(DType::U64, {}));
-  value.set(0, {.i = int64_t(seed)});
-  return value;
-}
-
-/// One evaluated initialiser, with the parameter's name.
-struct Initialised {
-  std::string name;
-  TensorValue value;
-};
-
-int evaluate_all(GraphIr& graph, uint64_t seed, std::vector<Initialised>& out) {
-  std::vector<Op*> functions = graph.initialisers();
-  std::set<std::string> used = graph.parameters();
-  Progress progress("parameters", functions.size());
-  for (Op* function : functions) {
-    for (std::string_view name : function->attr(graph::attr::Func::params)) {
-      // What no entry uses is no parameter of the bundle.
-      if (!used.contains(std::string(name))) continue;
-      std::vector<TensorValue> arguments, results;
-      arguments.push_back(scalar(seed ^ philox::stream_of(name)));
-      if (int code = graph.evaluate(function, std::move(arguments), {}, results)) return code;
-      out.push_back({std::string(name), std::move(results[0])});
-    }
-    progress.advance();
-  }
-  return exit_ok;
-}
-
 /// Says which parameters of the entries nothing initialises.
-int require_all(const GraphIr& graph, const std::vector<Initialised>& known) {
+int require_all(const GraphIr& graph, const std::vector<InitialValue>& known) {
   std::vector<std::string> missing;
   for (const std::string& name : graph.parameters()) {
-    auto is_it = [&](const Initialised& each) { return each.name == name; };
+    auto is_it = [&](const InitialValue& each) { return each.name == name; };
     if (std::none_of(known.begin(), known.end(), is_it)) missing.push_back(format::in_quotes(name));
   }
   if (missing.empty()) return exit_ok;
@@ -94,8 +59,8 @@ int init(const InitOptions& options) {
   }
   GraphIr graph;
   if (int code = graph.open(options.bundle)) return code;
-  std::vector<Initialised> parameters;
-  if (int code = evaluate_all(graph, options.seed, parameters)) return code;
+  std::vector<InitialValue> parameters;
+  if (int code = initial_values(graph, options.seed, parameters)) return code;
   if (!options.skip_missing) {
     if (int code = require_all(graph, parameters)) return code;
   }
@@ -103,7 +68,7 @@ int init(const InitOptions& options) {
     return fail(cat(options.bundle, " has no parameter with an initialiser"));
   }
   std::vector<format::TensorView> tensors;
-  for (const Initialised& parameter : parameters) {
+  for (const InitialValue& parameter : parameters) {
     tensors.push_back(to_view(parameter.name, parameter.value));
   }
   auto bytes = format::write_safetensors(std::move(tensors));

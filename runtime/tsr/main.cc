@@ -1,4 +1,4 @@
-// tsr: runs, shows, checks and times bundles. Each subcommand is a row of commands.def and a file.
+// tsr: runs, trains, shows, checks and times bundles. Each subcommand is a row of commands.def and a file.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -69,7 +69,7 @@ const char* command_of(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Runs, shows, checks and times bundles that tesserac wrote.", "tsr");
+  CLI::App app("Runs, trains, shows, checks and times bundles that tesserac wrote.", "tsr");
   ErrorFormat format = tessera::command_line::error_format(argc, argv);
   Errors& reports = errors();  // made first: later there may be no memory for it
   if (format == ErrorFormat::Json) reports.keep_for_json();

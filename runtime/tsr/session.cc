@@ -118,15 +118,15 @@ std::set<std::string> Session::updated_parameters() const {
   return names;
 }
 
-int Session::bind_files(const std::vector<std::string>& paths) {
+int Session::bind_files(const std::vector<std::string>& paths, bool are_written) {
   std::vector<std::string> bound;
   for (const std::string& path : paths) {
-    if (int code = bind_file(path, bound)) return code;
+    if (int code = bind_file(path, are_written, bound)) return code;
   }
   return exit_ok;
 }
 
-int Session::bind_file(const std::string& path, std::vector<std::string>& bound) {
+int Session::bind_file(const std::string& path, bool are_written, std::vector<std::string>& bound) {
   auto file = format::MappedFile::map(path);
   if (!file) return fail_read(path, file.error().text);
   files_.push_back(std::move(*file));
@@ -149,14 +149,16 @@ int Session::bind_file(const std::string& path, std::vector<std::string>& bound)
     bound.push_back(tensor.name);
     OwnedTensor* owned = nullptr;
     bool is_aligned = reinterpret_cast<uintptr_t>(tensor.bytes.data()) % 64 == 0;
-    if (is_aligned && is_host() && !updated.contains(tensor.name)) {  // used where it is
+    bool is_written = are_written || updated.contains(tensor.name);
+    if (is_aligned && is_host() && !is_written) {  // used where it is
       owned = &tensors_.emplace_back();
       owned->dtype = tensor.dtype;
       owned->shape = tensor.shape;
       owned->bytes = tensor.bytes.size();
       owned->tensor.data = const_cast<char*>(tensor.bytes.data());
       describe(*owned);
-    } else if (int code = make_tensor(tensor.dtype, tensor.shape, tensor.bytes, owned)) {
+    } else if (int code = is_written ? make_donated(tensor.dtype, tensor.shape, tensor.bytes, owned)
+                                     : make_tensor(tensor.dtype, tensor.shape, tensor.bytes, owned)) {
       return code;
     }
     if (int code = bind(tensor.name, *owned)) return code;

@@ -40,8 +40,9 @@ class Session {
   int open(const std::string& bundle, const DeviceOptions& options);
   int find(const std::string& entry, tsr_function_t& function) const;
 
-  /// Binds the tensors of safetensors files; each must be a parameter of the bundle, once.
-  int bind_files(const std::vector<std::string>& paths);
+  /// Binds the tensors of safetensors files; each must be a parameter of the bundle, once. Those that are
+  /// written, by entries or by who calls this, are copied; others are used where the files are mapped, if they can be.
+  int bind_files(const std::vector<std::string>& paths, bool are_written = false);
   /// Says which parameter of the entry has no value.
   int require_parameters(tsr_function_t function, const std::vector<std::string>& paths) const;
 
@@ -62,6 +63,8 @@ class Session {
 
   tsr_context_t context() const { return context_; }
   tsr_module_t module() const { return module_; }
+  /// Where tensors of entries are.
+  tsr_device_t place() const { return device_; }
   bool is_host() const { return device_.device_type == 1; }
   std::vector<std::string> entry_names() const;
   std::vector<std::string> parameter_names() const;
@@ -69,7 +72,7 @@ class Session {
   std::set<std::string> updated_parameters() const;
 
  private:
-  int bind_file(const std::string& path, std::vector<std::string>& bound);
+  int bind_file(const std::string& path, bool are_written, std::vector<std::string>& bound);
   int allocate(OwnedTensor& tensor, bool on_host);
 
   tsr_context_t context_ = nullptr;

@@ -39,9 +39,29 @@ def half(x: Tensor[B, D, f32]) -> Tensor[B, D, f32]:
     return x * 0.5
 """
 
+TABLE = """from tessera.nn import sgd
+
+param table: Param[256, 256, f32] = normal(0.02)
+
+def loss_of(table, tokens):
+    scores = table[cast(tokens[:, :-1], i32)]
+    return mean(cross_entropy(scores, cast(tokens[:, 1:], i32)))
+
+@jit
+def step(tokens: Tensor[B, 9, u8], state: OptimizerState[table], rate: f32):
+    loss, slope = value_and_grad(loss_of)(table, tokens)
+    weights, state = sgd(table, state, slope, rate)
+    update(table, weights)
+    return loss, state
+
+@jit
+def next(tokens: Tensor[B, S, u8]) where S >= 1:
+    return table[cast(tokens[:, S - 1], i32)]
+"""
+
 # In this order: some make files that others read.
 HELPS = ["tesserac", "tessera-opt", "tessera-fmt", "tsr init", "tsr run", "tsr inspect", "tsr verify", "tsr bench",
-         "tsr"]
+         "tsr train", "tsr generate", "tsr"]
 # A model whose compilation takes too long for a test.
 NOT_RUN = "llama.bundle"
 
@@ -62,6 +82,9 @@ def main():
         (folder / "layers").mkdir()
         for path in ("mlp.tsr", "model.tsr", "layers/mlp.tsr"):
             (folder / path).write_text(MODEL)
+        (folder / "table.tsr").write_text(TABLE)
+        subprocess.run([BIN / "tesserac", "table.tsr", "-o", "table.bundle"], cwd=folder, check=True)
+        (folder / "text.txt").write_text(MODEL * 10)
         numpy.save(folder / "x.npy", numpy.ones((2, 3, 64), numpy.float32))
         for tool in HELPS:
             for command in examples(tool):

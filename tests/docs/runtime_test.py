@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The commands of docs/runtime.md, docs/bundle.md and docs/plan.md print what these pages show.
+"""The commands of docs/runtime.md, docs/bundle.md, docs/plan.md and docs/training.md print what these pages show.
 
 Usage: runtime_test.py BUILD_DIR [PART OF A PAGE'S NAME...] [--bless]; --bless writes what is printed into the pages.
 """
@@ -8,4 +8,4 @@ import sys
 import pages
 
 if __name__ == "__main__":
-    sys.exit(pages.main([pages.ROOT / "docs" / name for name in ("runtime.md", "bundle.md", "plan.md")], 4))
+    sys.exit(pages.main([pages.ROOT / "docs" / name for name in ("runtime.md", "bundle.md", "plan.md", "training.md")], 6))

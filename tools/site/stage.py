@@ -26,7 +26,7 @@ NAVIGATION = (
     ("Language", ("language", "transforms", "grammar", "numerics")),
     ("Kernels", ("kernels", "schedules", "layouts")),
     ("Tools", ("debugging", "inspector", "editors", "formatting", "diagnostics")),
-    ("Runtime", ("runtime", "embedding", "bundle", "plan")),
+    ("Runtime", ("runtime", "training", "embedding", "bundle", "plan")),
     ("Reference", ("reference/index", "reference/functions/index", "reference/tile/index", "reference/nn/index",
                    "reference/ir/index", "ops", "tile", "ir/index", "ir/graph", "ir/schedule", "ir/tile", "ir/target",
                    "ir/host",

@@ -112,6 +112,18 @@ TEST_CASE("keys of safetensors are there once, however they are spelled", "[form
   CHECK(why_not(R"({"__metadata__":{"k":"\ud83d\ude00 \n","l":"x"}})", "") == "");
 }
 
+TEST_CASE("metadata of safetensors are read back", "[format]") {
+  const std::map<std::string, std::string> metadata = {{"bundle", "a \"b\".bundle"}, {"step", "12"}, {"ü", ""}};
+  auto bytes = write_safetensors({{"w", Dtype::U8, {2}, "xy"}}, metadata);
+  REQUIRE(bytes);
+  auto read = tessera::format::safetensors_metadata(*bytes);
+  REQUIRE(read);
+  CHECK(*read == metadata);
+  CHECK(tessera::format::safetensors_metadata(*write_safetensors({{"w", Dtype::U8, {2}, "xy"}}))->empty());
+  CHECK(tessera::format::safetensors_metadata(bytes->substr(0, 20)).error().text ==
+        "safetensors: its header does not fit the file");
+}
+
 TEST_CASE("a header of safetensors is JSON to its last byte", "[format]") {
   CHECK(why_not("{}  \n", "") == "");
   for (const std::string& behind : {std::string(1, '\0'), std::string("\0{}", 3), std::string("x"),
