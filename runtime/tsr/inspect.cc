@@ -82,9 +82,9 @@ std::string tensor_text(const ManifestTensor& tensor) {
 }
 
 std::string tensors_text(const std::vector<ManifestTensor>& tensors) {
-  std::vector<std::string> texts;
-  for (const ManifestTensor& tensor : tensors) texts.push_back(tensor_text(tensor));
-  return join(texts, ", ");
+  std::vector<Named> texts;
+  for (const ManifestTensor& tensor : tensors) texts.push_back({tensor.name, tensor_text(tensor)});
+  return join(fold_numbered(texts), ", ");
 }
 
 class Inspection {

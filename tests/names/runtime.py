@@ -354,10 +354,33 @@ FUSED = shows("linear.tsr", "sched", r'epilogue = \["add", "gelu", "mul", "cast"
 ROLES = shows("linear.tsr", "tile,ptx", r'tile\.role \{first = 0, name = "load", .*warps = 4\}',
               r"tile\.barrier_expect", r'tile\.role .*name = "mma"', r"tile\.barrier_wait", r"setmaxnreg")
 
+LEARNT = """param w: Param[256, 256, f32] = normal(0.02)
+
+@jit
+def step(tokens: Tensor[B, 9, u8], rate: f32) where B >= 1:
+    def loss_of(w, tokens):
+        return mean(cross_entropy(embedding(tokens[:, :-1], w), tokens[:, 1:]))
+    loss, gradient = value_and_grad(loss_of)(w, tokens)
+    update(w, w - rate * gradient)
+    return loss
+"""
+
+
+def trained():
+    """A model learns from a text, and its params are written."""
+    text, weights, log = scratch(".txt"), scratch(".safetensors"), scratch(".jsonl")
+    text.write_text("abcdefgh" * 100)
+    tsr("train", bundle(LEARNT), "--data", text, "--batch", "8", "--steps", "40", "--set", "rate=20", "--out", weights,
+        "--log", log)
+    losses = [json.loads(line)["loss"] for line in log.read_text().splitlines()]
+    assert losses[-1] < 0.5 * losses[0] and weights.stat().st_size > 4 * 256 * 256, losses
+
+
 PROGRAMS = {
     "Tessera_Standard_Operations.md": page("docs/ops.md", "flash_attention", "layernorm_safe", "residual"),
     "Portable peak": page("bench/NOTES.md", "cuBLAS", "oneDNN"),
     "fixed Philox seed": seeds_of_numbers,
+    "not training ecosystems": trained,
     "Fused epilogues, multi-stage async pipelines, and distributed overlap": both(FUSED, stages),
     "metrics, NVTX ranges, and IR dumps at every stage": shows(
         "linear.tsr", "graph,sched,tile,target,ptx", r"level\(graph\)", r"level\(schedule\)", r"level\(tile\)",

@@ -13,7 +13,7 @@ from passes import BLOCKS, TOO_LARGE, intervals, online, stages
 from programs import (BIN, CPU, FOLDER, GPU, HERE, ROOT, bf16, both, bundle, call, close, contains, dump, has, ignored,
                       np, page, random, refusal, refuse, refuses, run, scratch, seeds, shows, tesserac, tsr,
                       warns)
-from runtime import SUM, given, launched, poisoned, seeds_of_numbers, spaces, threads, traced
+from runtime import SUM, given, launched, poisoned, seeds_of_numbers, spaces, threads, traced, trained
 
 SCHEDULE = "Schedule(BM=64, BN=64, BK=32, stages=3, warps=4)"  # of matmul.tsr
 SYMBOLIC = "@jit\ndef f(x: Tensor[S, D, f16]) where S >= 2:\n    return x[1:] + x[:-1]\n"
@@ -79,6 +79,16 @@ def g(x):
 def both(x: Tensor[N, f32]):
     y, back = vjp(f, x)
     return grad(lambda x: sum(f(x) + g(x) + x * x))(x), back(y)[0], jvp(g, (x,), (x,))[1]
+"""
+LOOPS = """def step(h, row):
+    h = h * 0.5 + row
+    return h, sum(h)
+
+@jit
+def loops(x: Tensor[N, D, f32]):
+    h, sums = scan(step, zeros((D,), f32), x)
+    turned = vmap(lambda row: row - mean(row))(x)
+    return h, sums, turned, map(lambda row: max(row), x), reduce(lambda a, row: a + row, x, zeros((D,), f32))
 """
 AUTODIFF = "@jit @autodiff\ndef f(x: Tensor[N, f32]):\n    return x * 2.0\n"
 PLACED = """\
@@ -207,6 +217,18 @@ def refused(name):
     """A transform or collective that is not there yet says so."""
     return refuses(f"@jit\ndef f(x: Tensor[B, f32]):\n    return {name}(lambda y: y)(x)\n",
                    rf"'{name}' .*\[unsupported-construct\]")
+
+
+def loops():
+    """vmap, scan, map and reduce."""
+    x = random(5, 3)
+    h, sums = np.zeros(3), []
+    for row in x:
+        h = h * 0.5 + row
+        sums.append(h.sum())
+    expected = h, np.array(sums), x - x.mean(1, keepdims=True), x.max(1), x.sum(0)
+    for got, value in zip(call(LOOPS, "loops", x=x).values(), expected):
+        close(got, value, 1e-5)
 
 
 def run_time_guard():
@@ -538,7 +560,7 @@ PROGRAMS = {
     "modeling, kernels, distributed, deployment": both(attention, online),
     "Tiles, not threads": transposed,
     "Numerics, data movement, state, and parallelism are first-class": both(accum, rolling, by_hand),
-    "one language for modeling, training, serving, and kernels": both(attention, online),
+    "one language for modeling, training, serving, and kernels": both(attention, online, trained),
     "Graph IR (autodiff & algebra/MLIR)": both(
         derivatives, shows("linear.tsr", "graph", r"gir\.gemm", target=CPU)),
     "everything overridable with explicit schedules": customised,
@@ -557,7 +579,7 @@ PROGRAMS = {
     "First-class autodiff (forward & reverse), custom VJP/JVP, checkpointing knobs": both(
         derivatives, refused("checkpoint")),
     "jit, vmap, pmap, scan, checkpoint, remat, alpa_shard": both(
-        symbolic, *(refused(name) for name in ("vmap", "pmap", "scan", "checkpoint", "remat", "alpa_shard"))),
+        symbolic, loops, *(refused(name) for name in ("pmap", "checkpoint", "remat", "alpa_shard"))),
     "Op fusion, rematerialization": shows("linear.tsr", "sched", r'epilogue = \["add", "gelu", "mul", "cast"\]'),
     "memory planning with liveness": intervals,
     "NaN/Inf sentinels": poisoned,
@@ -629,7 +651,7 @@ PROGRAMS = {
     '{"batch":"replicate", "seq":"shard", "params":"replicate"}': both(
         unplaced('mesh(devs, layout={"batch":"replicate", "seq":"shard", "params":"replicate"})'), several_devices),
     "map, reduce, scan, all_gather, all_reduce, all_to_all, pipeline": both(
-        *(refused(name) for name in ("map", "reduce", "scan", "all_gather", "all_reduce", "all_to_all", "pipeline"))),
+        loops, *(refused(name) for name in ("all_gather", "all_reduce", "all_to_all", "pipeline"))),
     "pmap(fn, donate={...})": refused("pmap"),
     "transpose, broadcast": transposed,
     'global/shared/register with hints (vector=8, stages=3, swizzle="xor")': both(spaces, hints),
@@ -649,7 +671,7 @@ PROGRAMS = {
     "Graph IR + tuned schedules + fatbins; per-arch variants": variants,
     "ordered reductions, fixed tie-breakers": ties,
     "custom vjp/jvp, rematerialization, and checkpointing": both(derivatives, refused("checkpoint")),
-    "@jit @autodiff": both(no_effect(" @autodiff", "", AUTODIFF), refused("vmap")),
+    "@jit @autodiff": both(no_effect(" @autodiff", "", AUTODIFF), refused("remat")),
     'x: Tensor["B","S","D", bf16 @accum(f32)]': block,
     "cache: KVCache, *, heads: int, p: float": block,
     'with device(gpu), prefetch(cache, into="smem", overlap="compute"):': both(
