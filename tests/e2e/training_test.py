@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -246,6 +247,17 @@ def check_ended(folder):
     assert [int(row["step"]) for row in rows] == list(range(1, 601))
 
 
+def check_full_disk(folder):
+    """A checkpoint that cannot be written leaves those before it."""
+    before = folder.checkpoints("d")
+    words = [str(word) for word in folder.words("--checkpoints", "d", "--resume", steps=STEPS + 20)]
+    done = subprocess.run(words, cwd=folder.path, capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))
+    assert done.returncode == 1 and "cannot write 'd/step-000140.safetensors'" in done.stderr, done.stderr
+    assert folder.checkpoints("d") == before
+    assert folder.bytes("d/step-000120.safetensors") == folder.bytes("a/step-000120.safetensors")
+
+
 def check_not_finite(folder):
     folder.refuse("the loss of step 2 is NaN; the first tensor with a NaN or an infinity is 'table'", "--checkpoints",
                   "nan", "--save-every", "10", rate="nan")
@@ -330,7 +342,7 @@ def main():
     os.environ.pop("TSR_THREADS", None)
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(pathlib.Path(name))
-        for check in (check_training, check_rows, check_resumed, check_ended, check_not_finite, check_bad_input,
+        for check in (check_training, check_rows, check_resumed, check_ended, check_full_disk, check_not_finite, check_bad_input,
                       check_generated):
             check(folder)
         for command in ("train", "generate"):
