@@ -9,7 +9,8 @@
 
 namespace tessera::tool {
 
-void Errors::print(const Diagnostic& diagnostic) {
+void Errors::print(const Diagnostic& diagnostic) const {
+  std::fwrite(prelude_.data(), 1, prelude_.size(), stderr);
   std::string head = error_style().bold_red("error:");
   std::string tag = diag_tag(diagnostic.id);
   std::fprintf(stderr, "tsr: %s %s [%s]\n", head.c_str(), diagnostic.message.c_str(), tag.c_str());

@@ -23,6 +23,8 @@ class Errors {
     if (!is_json_) print(engine_.all().back());
     shown_ = engine_.all().size();
   }
+  /// What is printed before an error: what wipes a line of progress, while there is one.
+  void begin_with(std::string_view prelude) { prelude_ = prelude; }
   /// Files and errors of IR; show() prints what was reported since its last call.
   SourceManager& sources() { return sources_; }
   DiagnosticEngine& engine() { return engine_; }
@@ -31,11 +33,12 @@ class Errors {
   void finish() const;
 
  private:
-  static void print(const Diagnostic& diagnostic);
+  void print(const Diagnostic& diagnostic) const;
 
   SourceManager sources_;
   DiagnosticEngine engine_;
   size_t shown_ = 0;
+  std::string_view prelude_;  ///< a literal
   bool is_json_ = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/host/ops.h"
+#include "ir/numbers/philox.h"
 #include "ir/text/parser.h"
 #include "ir/tile/ops.h"
 #include "runtime/files/file.h"
@@ -12,11 +13,22 @@
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/errors.h"
 #include "runtime/tsr/kernel_calls.h"
+#include "runtime/tsr/terminal.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::tool {
 
 using format::cat;
+
+namespace {
+
+TensorValue seed_value(uint64_t seed) {
+  TensorValue value = std::move(*TensorValue::make(DType::U64, {}));
+  value.set(0, {.i = int64_t(seed)});
+  return value;
+}
+
+}  // namespace
 
 GraphIr::GraphIr() {
   graph::register_ops(context_);
@@ -122,6 +134,24 @@ void GraphIr::bind_calls(Op* function, graph::EvalOptions& options) {
 int GraphIr::complain() {
   errors().show();
   return exit_user_error;
+}
+
+int initial_values(GraphIr& graph, uint64_t seed, std::vector<InitialValue>& out) {
+  std::vector<Op*> functions = graph.initialisers();
+  std::set<std::string> used = graph.parameters();
+  Progress progress("parameters", functions.size());
+  for (Op* function : functions) {
+    for (std::string_view name : function->attr(graph::attr::Func::params)) {
+      // What no entry uses is no parameter of the bundle.
+      if (!used.contains(std::string(name))) continue;
+      std::vector<TensorValue> arguments, results;
+      arguments.push_back(seed_value(seed ^ philox::stream_of(name)));
+      if (int code = graph.evaluate(function, std::move(arguments), {}, results)) return code;
+      out.push_back({std::string(name), std::move(results[0])});
+    }
+    progress.advance();
+  }
+  return exit_ok;
 }
 
 bool to_value(const format::TensorView& tensor, TensorValue& value) {

@@ -54,6 +54,17 @@ class GraphIr {
   std::string bundle_;
 };
 
+/// A parameter's name and the value that its declaration gives it.
+struct InitialValue {
+  std::string name;
+  TensorValue value;
+};
+
+/// The values of all parameters that have an initial one. The graph has functions for them, from the seed alone; Philox
+/// numbers are keyed by parameter and element, so that a seed gives the same values on every machine. Returns 0, or the
+/// exit code after saying what is wrong.
+int initial_values(GraphIr& graph, uint64_t seed, std::vector<InitialValue>& out);
+
 /// A tensor of a file as the interpreter takes it: false when its dtype is none that is stored
 /// element by element.
 bool to_value(const format::TensorView& tensor, TensorValue& value);

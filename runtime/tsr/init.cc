@@ -5,7 +5,7 @@
 
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
-#include "runtime/tsr/initial_values.h"
+#include "runtime/tsr/graph_ir.h"
 #include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "support/same_file.h"

@@ -92,8 +92,7 @@ def main():
                 if NOT_RUN in command:
                     continue
                 done = subprocess.run(["sh", "-c", command], cwd=folder, env=ENVIRONMENT, capture_output=True,
-                                      text=True,
-                                      timeout=300, check=False)
+                                      text=True, errors="replace", timeout=300, check=False)
                 said = done.stdout[-2000:] + done.stderr[-2000:]
                 assert done.returncode == 0, f"{tool} --help shows: {command}\n{said}"
                 count += 1

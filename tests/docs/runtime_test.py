@@ -8,4 +8,5 @@ import sys
 import pages
 
 if __name__ == "__main__":
-    sys.exit(pages.main([pages.ROOT / "docs" / name for name in ("runtime.md", "bundle.md", "plan.md", "training.md")], 6))
+    names = ("runtime.md", "bundle.md", "plan.md", "training.md")
+    sys.exit(pages.main([pages.ROOT / "docs" / name for name in names], 6))

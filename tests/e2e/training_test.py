@@ -10,6 +10,7 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
 import subprocess
 import tempfile
@@ -212,7 +213,7 @@ def check_resumed(folder):
     records = [json.loads(line) for line in (folder.path / "d.jsonl").read_text().splitlines()]
     assert [record["step"] for record in records] == list(range(1, STEPS + 1))
     folder.refuse("made with --seed 0, and --seed says 3", *options, "--resume", "--seed", "3")
-    folder.refuse(r"(?s)another model: .*table is f32\[256, 256\] there, f32\[128, 256\] here", *options[:2], "--resume",
+    folder.refuse(r"(?s)another model: .*table is f32\[256, 256\] there, f32\[128, 256\] here", "--resume", *options[:2],
                   bundle="other.bundle", rate=None)
 
 
@@ -244,6 +245,17 @@ def check_ended(folder):
     assert folder.bytes("killed/step-000600.safetensors") == folder.bytes("whole/step-000600.safetensors")
     rows = list(csv.DictReader((folder.path / "killed.csv").open()))
     assert [int(row["step"]) for row in rows] == list(range(1, 601))
+
+
+def check_full_disk(folder):
+    """A checkpoint that cannot be written leaves those before it."""
+    before = folder.checkpoints("d")
+    words = [str(word) for word in folder.words("--checkpoints", "d", "--resume", steps=STEPS + 20)]
+    done = subprocess.run(words, cwd=folder.path, capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000)))
+    assert done.returncode == 1 and "cannot write 'd/step-000140.safetensors'" in done.stderr, done.stderr
+    assert folder.checkpoints("d") == before
+    assert folder.bytes("d/step-000120.safetensors") == folder.bytes("a/step-000120.safetensors")
 
 
 def check_not_finite(folder):
@@ -330,8 +342,8 @@ def main():
     os.environ.pop("TSR_THREADS", None)
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(pathlib.Path(name))
-        for check in (check_training, check_rows, check_resumed, check_ended, check_not_finite, check_bad_input,
-                      check_generated):
+        for check in (check_training, check_rows, check_resumed, check_ended, check_full_disk, check_not_finite,
+                      check_bad_input, check_generated):
             check(folder)
         for command in ("train", "generate"):
             assert "Examples:" in run(BIN / "tsr", command, "--help")

@@ -13,9 +13,10 @@ namespace {
 using train::GenerateOptions;
 
 constexpr const char* generate_epilogue =
-    "The entry takes integers [1, S] or [B, S], bytes of the text, and gives scores [B, V] or [B, S, V]: those of\n"
-    "the last token count. If it keeps state, as a KVCache, it reads the prompt at once and then each token by\n"
-    "itself. Otherwise it reads the last --context tokens each time; a condition S <= 64 of the entry gives that, too.\n"
+    "The entry takes integers [1, S] or [B, S], bytes of the text, and gives scores [B, V] or [B, S, V]:\n"
+    "those of the last token count. If it keeps state, as a KVCache, it reads the prompt at once and then\n"
+    "each token by itself. Otherwise it reads the last --context tokens each time; a condition of the\n"
+    "entry, as S <= 64, limits it, too.\n"
     "\n"
     "What follows the prompt is written as it is made. The same seed gives the same text.\n"
     "\n"

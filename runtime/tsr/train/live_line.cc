@@ -1,13 +1,16 @@
 #include "runtime/tsr/train/live_line.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 
 #include "runtime/files/text.h"
+#include "runtime/tsr/errors.h"
 #include "runtime/tsr/terminal.h"
 
 namespace tessera::tool::train {
@@ -17,6 +20,7 @@ namespace {
 using format::cat;
 
 constexpr double smoothing = 0.95;
+constexpr const char* wipe = "\r\x1b[K";
 
 std::string fixed(double value, int digits) {
   std::array<char, 64> buffer;
@@ -37,6 +41,12 @@ bool draws_on_terminal() {
 }
 
 }  // namespace
+
+int terminal_width(int descriptor) {
+  struct winsize size {};
+  bool is_known = ::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : 80;
+}
 
 std::string duration_text(double seconds) {
   auto whole = int64_t(seconds + 0.5);
@@ -61,6 +71,7 @@ void LiveLine::show(const Record& record) {
   if (is_terminal_) {
     std::fprintf(stderr, "\r%s\x1b[K", text(record).c_str());
     is_drawn_ = true;
+    errors().begin_with(wipe);
   } else {
     std::fprintf(stderr, "%s\n", text(record).c_str());
   }
@@ -70,12 +81,19 @@ void LiveLine::show(const Record& record) {
 std::string LiveLine::text(const Record& record) const {
   Style style = error_style();
   double rate = double(record.step - first_) / std::max(record.seconds, 1e-9);
-  std::string line = cat("step ", style.bold(cat(record.step, "/", steps_)), "  loss ",
-                         style.bold(fixed(smoothed_ / weight_, 4)));
-  if (held_out_) line += cat("  held out ", style.bold(fixed(double(*held_out_), 4)));
-  if (per_step_ > 0) line += style.dim(cat("  ", rate_text(rate * double(per_step_)), " ", unit_, "/s"));
-  else line += style.dim(cat("  ", rate_text(rate), " steps/s"));
-  if (record.step < steps_) line += style.dim(cat("  ", duration_text(double(steps_ - record.step) / rate), " left"));
+  std::string line;
+  int room = is_terminal_ ? terminal_width(STDERR_FILENO) - 1 : INT_MAX;
+  // What has no room is left out: a line that is too long could not be drawn again.
+  auto add = [&](std::string_view label, const std::string& value, std::string_view unit) {
+    room -= int(label.size() + value.size() + unit.size());
+    if (room >= 0) line += cat(label, style.bold(value), style.dim(unit));
+  };
+  add("step ", cat(record.step, "/", steps_), "");
+  add("  loss ", fixed(smoothed_ / weight_, 4), "");
+  if (held_out_) add("  held out ", fixed(double(*held_out_), 4), "");
+  std::string unit = per_step_ > 0 ? unit_ : "steps";
+  add("  ", rate_text(rate * double(std::max<int64_t>(per_step_, 1))), cat(" ", unit, "/s"));
+  if (record.step < steps_) add("  ", duration_text(double(steps_ - record.step) / rate), " left");
   return line;
 }
 
@@ -85,8 +103,9 @@ void LiveLine::say(const std::string& text) {
 }
 
 void LiveLine::clear() {
-  if (is_drawn_) std::fputs("\r\x1b[K", stderr);
+  if (is_drawn_) std::fputs(wipe, stderr);
   is_drawn_ = false;
+  errors().begin_with("");
 }
 
 }  // namespace tessera::tool::train

@@ -37,6 +37,9 @@ class LiveLine {
   Clock::time_point shown_{};
 };
 
+/// Columns of the terminal at a descriptor; 80 where that is not known.
+int terminal_width(int descriptor);
+
 /// "1 h 05 min", "2 min 03 s", "7 s".
 std::string duration_text(double seconds);
 

@@ -1,6 +1,5 @@
 #include "runtime/tsr/train/trainer.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,13 +20,6 @@ using format::in_quotes;
 
 /// The exit status of a program that a signal ends.
 constexpr int status_of_signal(int signal) { return 128 + signal; }
-
-/// Of standard output; 80 where that is not a terminal.
-int terminal_width() {
-  struct winsize size {};
-  bool is_known = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return is_known ? size.ws_col : 80;
-}
 
 }  // namespace
 
@@ -184,7 +176,7 @@ int Trainer::write_results() {
 
 int Trainer::draw() const {
   if (curve_.train.empty()) return exit_ok;
-  std::fputs(curve_text(curve_, terminal_width(), output_style().enabled()).c_str(), stdout);
+  std::fputs(curve_text(curve_, terminal_width(STDOUT_FILENO), output_style().enabled()).c_str(), stdout);
   if (options_.curve.empty()) return exit_ok;
   std::string problem;
   return write_file(options_.curve, curve_svg(curve_), problem) ? exit_ok : fail_write(options_.curve, problem);
