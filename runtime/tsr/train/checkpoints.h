@@ -13,6 +13,7 @@ namespace tessera::tool::train {
 struct Position {
   uint64_t step = 0;  ///< how many are done
   uint64_t seed = 0;
+  std::string data;  ///< what batches are made of: a run that goes on should have the same
 };
 
 /// Functions return 0, or the exit code after saying what is wrong.

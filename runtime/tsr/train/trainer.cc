@@ -37,6 +37,7 @@ int Trainer::run() {
   if (int code = shape_results()) return code;
   LiveLine line(position_.step, options_.steps, batches_.units(), unit());
   say_what_there_is(line);
+  position_.data = data_text();
   if (int code = loop(line)) return code;
   return end(line);
 }
@@ -47,12 +48,18 @@ double Trainer::seconds() const {
 
 bool Trainer::is_out_of_time() const { return options_.minutes > 0 && seconds() >= options_.minutes * 60; }
 
-void Trainer::say_what_there_is(LiveLine& line) const {
-  std::string text = model_.summary();
+std::string Trainer::data_text() const {
+  if (data_.is_empty()) return {};
   int64_t count = data_.rows().empty() ? data_.tokens().count() : data_.rows()[0].shape[0];
-  if (!data_.is_empty()) text += cat("; ", count, " ", unit(), " of data, ", batches_.batch(), " rows a batch");
-  line.say(text);
+  return cat("batches of ", batches_.batch(), " rows from ", count, " ", unit());
+}
+
+void Trainer::say_what_there_is(LiveLine& line) const {
+  std::string data = data_text();
+  line.say(cat(model_.summary(), data.empty() ? "" : "; ", data));
   if (position_.step > 0) line.say(cat("goes on behind step ", position_.step));
+  if (position_.data.empty() || position_.data == data) return;
+  line.say(cat("the steps before had other data, ", position_.data));
 }
 
 int Trainer::loop(LiveLine& line) {
