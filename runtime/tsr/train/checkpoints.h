@@ -23,6 +23,7 @@ class Checkpoints {
 
   /// Makes the folder. Without `resume` there may be no checkpoints in it.
   int open(bool resume) const;
+  bool has_any() const { return !steps().empty(); }
   /// Puts the newest checkpoint that can be read in place; `found` says whether there is one.
   int resume(Model& model, Position& position, bool& found) const;
   /// Writes one and removes those that are too old.

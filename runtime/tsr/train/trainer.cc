@@ -9,6 +9,7 @@
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
 #include "runtime/tsr/train/interrupt.h"
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 
 namespace tessera::tool::train {
@@ -134,14 +135,14 @@ int Trainer::refuse_not_finite(const Record& record) {
     break;
   }
   if (!options_.checkpoints.empty()) text += "; checkpoints are of steps before it";
-  return fail(text);
+  return fail(diag::check_failed, text);
 }
 
 int Trainer::check_finite(const Snapshot& snapshot) const {
   for (const std::string& name : snapshot.not_finite()) {
     if (std::ranges::find(not_finite_, name) != not_finite_.end()) continue;
-    return fail(cat("after step ", position_.step, " ", in_quotes(name),
-                    " has a NaN or an infinity; no file of it is written"));
+    return fail(diag::check_failed, cat("after step ", position_.step, " ", in_quotes(name),
+                                        " has a NaN or an infinity; no file of it is written"));
   }
   return exit_ok;
 }
