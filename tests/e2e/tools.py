@@ -32,7 +32,7 @@ def on_device(command, environment=None):
         return [*rest, f"{given[0] if given else '--target=cpu:x86-64-v3,host'},{TARGET}"]
     elsewhere = "--device" in words or "TSR_TARGET" in (environment or {})
     interpreted = any(word.startswith("--interpret") for word in words)
-    if words[1:2] == ["run"] and not interpreted and not elsewhere:
+    if words[1:2] in (["run"], ["train"], ["generate"]) and not interpreted and not elsewhere:
         return [*words, "--device", DEVICE, "--allow-jit"]
     return words
 

@@ -19,7 +19,7 @@ import xml.etree.ElementTree
 
 import numpy as np
 
-from tools import BIN, ROOT, refuse, run
+from tools import BIN, ROOT, on_device, refuse, run
 
 from safetensors_io import load as load_safetensors
 
@@ -116,7 +116,7 @@ class Folder:
         given = ["--data", data] if data else []
         given += ["--set", f"rate={rate}"] if rate else []
         batch = [] if "--batch" in options else ["--batch", "16"]
-        return [BIN / "tsr", "train", bundle, "--steps", steps, *given, *batch, *options]
+        return on_device([BIN / "tsr", "train", bundle, "--steps", steps, *given, *batch, *options])
 
     def train(self, *options, **others):
         return run(*self.words(*options, **others), cwd=self.path)
@@ -164,7 +164,8 @@ def check_training(folder):
     assert 0 < np.abs(checkpoint["state.v"] - weights["table"]).max() < 1
     assert folder.checkpoints("a") == ["step-000080.safetensors", "step-000120.safetensors"]
     assert metadata(folder.path / "a/step-000120.safetensors") == {
-        "bundle": "table.bundle", "format_version": "1", "seed": "0", "step": "120"}
+        "bundle": "table.bundle", "format_version": "1", "seed": "0", "step": "120",
+        "data": f"batches of 16 rows from {(folder.path / 'text.txt').stat().st_size} tokens"}
     assert checkpoint["state.step"] == STEPS
     folder.train("--checkpoints", "b", "--save-every", "1000", "--threads", "2", "--log", "b.csv")
     assert folder.bytes("a/step-000120.safetensors") == folder.bytes("b/step-000120.safetensors")
@@ -212,8 +213,10 @@ def check_resumed(folder):
     assert folder.bytes("d/step-000120.safetensors") == folder.bytes("a/step-000120.safetensors")
     records = [json.loads(line) for line in (folder.path / "d.jsonl").read_text().splitlines()]
     assert [record["step"] for record in records] == list(range(1, STEPS + 1))
+    other = folder.start(*options, "--resume", "--batch", "8")
+    assert "the steps before had other data, batches of 16 rows" in other.communicate()[1] and other.returncode == 0
     folder.refuse("made with --seed 0, and --seed says 3", *options, "--resume", "--seed", "3")
-    folder.refuse(r"(?s)another model: .*table is f32\[256, 256\] there, f32\[128, 256\] here", "--resume", *options[:2],
+    folder.refuse(r"(?s)another model: .*table is f32.256, 256. there, f32.128, 256. here", "--resume", *options[:2],
                   bundle="other.bundle", rate=None)
 
 

@@ -100,7 +100,8 @@ int Checkpoints::read(Model& model, const std::string& path, Position& position,
   if (!view) return unreadable = view.error().text, exit_ok;
   auto metadata = format::safetensors_metadata(file->bytes());
   if (!metadata) return unreadable = metadata.error().text, exit_ok;
-  Position there{number_of(*metadata, "step", unreadable), number_of(*metadata, "seed", unreadable)};
+  Position there{number_of(*metadata, "step", unreadable), number_of(*metadata, "seed", unreadable), {}};
+  if (auto data = metadata->find("data"); data != metadata->end()) there.data = data->second;
   uint64_t format_version = number_of(*metadata, "format_version", unreadable);
   if (!unreadable.empty()) return exit_ok;
   if (std::to_string(format_version) != version) {
@@ -117,6 +118,7 @@ int Checkpoints::save(const Snapshot& snapshot, const Position& position) const 
   std::map<std::string, std::string> metadata = {{"format_version", std::string(version)},
                                                  {"step", std::to_string(position.step)},
                                                  {"seed", std::to_string(position.seed)},
+                                                 {"data", position.data},
                                                  {"bundle", bundle_}};
   if (int code = write_tensors(path_of(position.step), snapshot.tensors, metadata)) return code;
   std::vector<uint64_t> there = steps();

@@ -13,6 +13,7 @@ namespace tessera::tool::train {
 struct Position {
   uint64_t step = 0;  ///< how many are done
   uint64_t seed = 0;
+  std::string data;  ///< what batches are made of: a run that goes on should have the same
 };
 
 /// Functions return 0, or the exit code after saying what is wrong.
@@ -22,6 +23,7 @@ class Checkpoints {
 
   /// Makes the folder. Without `resume` there may be no checkpoints in it.
   int open(bool resume) const;
+  bool has_any() const { return !steps().empty(); }
   /// Puts the newest checkpoint that can be read in place; `found` says whether there is one.
   int resume(Model& model, Position& position, bool& found) const;
   /// Writes one and removes those that are too old.

@@ -58,6 +58,14 @@ int DeviceTensor::fill_zeros(const Session& session) const {
   return write(session, std::string(bytes_, '\0'));
 }
 
+int DeviceTensor::view(const Session& session, std::string& storage, std::string_view& content) const {
+  content = {static_cast<const char*>(tensor_.data), bytes_};
+  if (tensor_.device.device_type == host.device_type) return exit_ok;
+  if (int code = read(session, storage)) return code;
+  content = storage;
+  return exit_ok;
+}
+
 int DeviceTensor::read_end(const Session& session, size_t count, std::string& content) const {
   content.resize(count);
   return copy(session, content.data(), static_cast<const char*>(tensor_.data) + (bytes_ - count), count);

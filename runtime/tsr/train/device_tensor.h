@@ -21,6 +21,8 @@ class DeviceTensor {
   int write(const Session& session, std::string_view content) const;
   int fill_zeros(const Session& session) const;
   int read(const Session& session, std::string& content) const { return read_end(session, bytes_, content); }
+  /// The same without a copy where the memory is that of the host; else `storage` holds the bytes.
+  int view(const Session& session, std::string& storage, std::string_view& content) const;
   /// The last bytes alone.
   int read_end(const Session& session, size_t count, std::string& content) const;
 

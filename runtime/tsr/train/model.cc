@@ -57,23 +57,38 @@ std::vector<std::string> Snapshot::not_finite() const {
   return names;
 }
 
-int Model::bind_parameters(const std::string& bundle, const std::vector<std::string>& files, uint64_t seed) {
+int Model::bind_parameters(const std::string& bundle, const std::vector<std::string>& files, uint64_t seed,
+                           bool are_replaced) {
   if (int code = session_.bind_files(files, true)) return code;
-  std::vector<std::string> missing;
-  for (const std::string& name : session_.parameter_names()) {
-    if (!session_.bound(name)) missing.push_back(name);
-  }
-  return missing.empty() ? exit_ok : initialise(bundle, missing, seed);
+  std::vector<std::string> names = session_.parameter_names();
+  if (std::ranges::all_of(names, [&](const std::string& name) { return session_.bound(name); })) return exit_ok;
+  return are_replaced ? make_room() : initialise(bundle, seed);
 }
 
-int Model::initialise(const std::string& bundle, const std::vector<std::string>& missing, uint64_t seed) {
+int Model::make_room() {
+  size_t count = 0;
+  tsrGetParameterCount(session_.module(), &count);
+  for (size_t i = 0; i < count; ++i) {
+    tsr_tensor_info_t info;
+    tsrGetParameterInfo(session_.module(), i, &info);
+    if (session_.bound(info.name)) continue;
+    std::vector<int64_t> shape;
+    if (int code = SizeTable().resolve(info, shape)) return code;
+    OwnedTensor* tensor = nullptr;
+    if (int code = session_.make_tensor(*format::find_dtype(info.dtype), shape, "", tensor)) return code;
+    if (int code = session_.bind(info.name, *tensor)) return code;
+  }
+  return exit_ok;
+}
+
+int Model::initialise(const std::string& bundle, uint64_t seed) {
   GraphIr graph;
   if (int code = graph.open(bundle)) return code;
   std::vector<InitialValue> values;
   if (int code = initial_values(graph, seed, values)) return code;
-  for (const std::string& name : missing) {
-    auto is_it = [&](const InitialValue& each) { return each.name == name; };
-    auto found = std::ranges::find_if(values, is_it);
+  for (const std::string& name : session_.parameter_names()) {
+    if (session_.bound(name)) continue;
+    auto found = std::ranges::find_if(values, [&](const InitialValue& each) { return each.name == name; });
     if (found == values.end()) {
       return fail(cat("the parameter ", in_quotes(name), " has no initial value; --params names a file with it"));
     }
@@ -113,8 +128,8 @@ int Model::read(Snapshot& snapshot) {
     snapshot.tensors.push_back({name, tensor.dtype, tensor.shape, content});
   }
   for (auto& [name, state] : states_) {
-    std::string& content = snapshot.storage[snapshot.tensors.size()];
-    if (int code = state.read(session_, content)) return code;
+    std::string_view content;
+    if (int code = state.view(session_, snapshot.storage[snapshot.tensors.size()], content)) return code;
     snapshot.tensors.push_back({name, state.dtype(), state.shape(), content});
   }
   return exit_ok;

@@ -10,10 +10,10 @@
 
 namespace tessera::tool::train {
 
-/// The contents of all tensors at one moment.
+/// The contents of all tensors, until the next call of an entry.
 struct Snapshot {
-  std::vector<std::string> storage;
-  std::vector<format::TensorView> tensors;  ///< over `storage`; parameters first
+  std::vector<std::string> storage;         ///< what was fetched from a GPU
+  std::vector<format::TensorView> tensors;  ///< parameters first
   size_t parameters = 0;
 
   /// The names of tensors with a NaN or an infinity.
@@ -25,8 +25,10 @@ class Model {
  public:
   explicit Model(Session& session) : session_(session) {}
 
-  /// Binds the parameters that files have, and gives others the values that their declarations have.
-  int bind_parameters(const std::string& bundle, const std::vector<std::string>& files, uint64_t seed);
+  /// Binds the parameters that files have, and gives others the values that their declarations have; or none
+  /// yet, if a checkpoint replaces all.
+  int bind_parameters(const std::string& bundle, const std::vector<std::string>& files, uint64_t seed,
+                      bool are_replaced);
   /// Makes the states of an entry, all zeros.
   int make_states(const Entry& entry, const SizeTable& sizes);
 
@@ -39,7 +41,8 @@ class Model {
   std::string summary() const;
 
  private:
-  int initialise(const std::string& bundle, const std::vector<std::string>& missing, uint64_t seed);
+  int initialise(const std::string& bundle, uint64_t seed);
+  int make_room();
   std::string differences(const std::vector<format::TensorView>& tensors) const;
 
   Session& session_;

@@ -9,6 +9,7 @@
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
 #include "runtime/tsr/train/interrupt.h"
+#include "support/diagnostic_rows.h"
 #include "support/file.h"
 
 namespace tessera::tool::train {
@@ -37,6 +38,7 @@ int Trainer::run() {
   if (int code = shape_results()) return code;
   LiveLine line(position_.step, options_.steps, batches_.units(), unit());
   say_what_there_is(line);
+  position_.data = data_text();
   if (int code = loop(line)) return code;
   return end(line);
 }
@@ -47,12 +49,18 @@ double Trainer::seconds() const {
 
 bool Trainer::is_out_of_time() const { return options_.minutes > 0 && seconds() >= options_.minutes * 60; }
 
-void Trainer::say_what_there_is(LiveLine& line) const {
-  std::string text = model_.summary();
+std::string Trainer::data_text() const {
+  if (data_.is_empty()) return {};
   int64_t count = data_.rows().empty() ? data_.tokens().count() : data_.rows()[0].shape[0];
-  if (!data_.is_empty()) text += cat("; ", count, " ", unit(), " of data, ", batches_.batch(), " rows a batch");
-  line.say(text);
+  return cat("batches of ", batches_.batch(), " rows from ", count, " ", unit());
+}
+
+void Trainer::say_what_there_is(LiveLine& line) const {
+  std::string data = data_text();
+  line.say(cat(model_.summary(), data.empty() ? "" : "; ", data));
   if (position_.step > 0) line.say(cat("goes on behind step ", position_.step));
+  if (position_.data.empty() || position_.data == data) return;
+  line.say(cat("the steps before had other data, ", position_.data));
 }
 
 int Trainer::loop(LiveLine& line) {
@@ -127,14 +135,14 @@ int Trainer::refuse_not_finite(const Record& record) {
     break;
   }
   if (!options_.checkpoints.empty()) text += "; checkpoints are of steps before it";
-  return fail(text);
+  return fail(diag::check_failed, text);
 }
 
 int Trainer::check_finite(const Snapshot& snapshot) const {
   for (const std::string& name : snapshot.not_finite()) {
     if (std::ranges::find(not_finite_, name) != not_finite_.end()) continue;
-    return fail(cat("after step ", position_.step, " ", in_quotes(name),
-                    " has a NaN or an infinity; no file of it is written"));
+    return fail(diag::check_failed, cat("after step ", position_.step, " ", in_quotes(name),
+                                        " has a NaN or an infinity; no file of it is written"));
   }
   return exit_ok;
 }

@@ -58,6 +58,8 @@ class Trainer {
   /// Of a run that goes on from a checkpoint.
   int check_resumed();
   void say_what_there_is(LiveLine& line) const;
+  /// "batches of 16 rows from 12000 tokens"; empty without data.
+  std::string data_text() const;
 
   int loop(LiveLine& line);
   int step(Feeder& feeder, Record& record);

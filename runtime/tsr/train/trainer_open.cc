@@ -179,7 +179,8 @@ int Trainer::begin() {
   if (!options_.checkpoints.empty()) {
     if (int code = checkpoints_.open(options_.resume)) return code;
   }
-  if (int code = model_.bind_parameters(options_.bundle, options_.params, options_.seed)) return code;
+  bool are_replaced = options_.resume && checkpoints_.has_any();
+  if (int code = model_.bind_parameters(options_.bundle, options_.params, options_.seed, are_replaced)) return code;
   if (int code = open_states()) return code;
   bool is_resumed = false;
   if (options_.resume) {
