@@ -61,7 +61,7 @@ def next(tokens: Tensor[B, S, u8]) where S >= 1:
 
 # In this order: some make files that others read.
 HELPS = ["tesserac", "tessera-opt", "tessera-fmt", "tsr init", "tsr run", "tsr inspect", "tsr verify", "tsr bench",
-         "tsr train", "tsr generate", "tsr"]
+         "tsr train", "tsr generate", "tsr tokenize", "tsr"]
 # A model whose compilation takes too long for a test.
 NOT_RUN = "llama.bundle"
 

@@ -90,6 +90,24 @@ def step(x: Tensor[B, 4, f32], y: Tensor[B, f32]) where B >= 1:
     update(w, w - 0.1 * slope)
     return loss
 """
+WORDS = """
+from tessera.nn import sgd
+
+param table: Param[300, 320, f32] = normal(0.02)
+
+@jit
+def step(tokens: Tensor[B, 9, u16], state: OptimizerState[table], rate: f32) where B >= 1:
+    def loss_of(table):
+        return mean(cross_entropy(table[cast(tokens[:, :8], i32)], cast(tokens[:, 1:], i32)))
+    loss, slope = value_and_grad(loss_of)(table)
+    weights, state = sgd(table, state, slope, rate)
+    update(table, weights)
+    return loss, state
+
+@jit
+def next(tokens: Tensor[B, S, u16]) where S >= 1, S <= 8:
+    return table[cast(tokens, i32)]
+"""
 OTHER = """
 param table: Param[128, 256, f32] = normal(0.02)
 
@@ -106,7 +124,7 @@ class Folder:
 
     def __init__(self, path):
         self.path = path
-        for name, source in (("table", TABLE), ("line", LINE), ("other", OTHER)):
+        for name, source in (("table", TABLE), ("line", LINE), ("other", OTHER), ("words", WORDS)):
             (path / f"{name}.tsr").write_text(source)
             run(BIN / "tesserac", path / f"{name}.tsr", "-o", path / f"{name}.bundle")
         text = "".join(sorted((ROOT / "docs/language.md").read_text()[:40_000].splitlines(keepends=True)))
@@ -276,7 +294,9 @@ def check_bad_input(folder):
     np.save(folder.path / "wide.npy", np.array([1] * 50 + [256] * 50, np.uint16))
     np.save(folder.path / "square.npy", np.zeros((3, 3), np.uint8))
     np.save(folder.path / "float.npy", np.zeros(100, np.float32))
+    (folder.path / "empty.txt").write_text("")
     cases = [
+        ("the training data have 0 tokens, and one row takes 9", (), {"data": "empty.txt"}),
         ("step takes rate, a number without a value; --set rate=NUMBER gives it", (), {"rate": None}),
         ("--set names 'rat', .* did you mean 'rate'", ("--set", "rat=2"), {}),
         ("'abc' is neither", (), {"rate": "abc"}),
@@ -306,6 +326,36 @@ def check_bad_input(folder):
     said = refuse(BIN / "tsr", "train", "table.bundle", "--steps", "3", "--data", "text.txt", "--set", "rate=1",
                   cwd=folder.path)
     assert "how many rows a batch has is not known: B of the input 'tokens', u8[B, 9], is a size that --batch N" in said
+
+
+def check_tokens(folder):
+    """Tokens have the bytes of the texts, and texts are made of them again."""
+    tokenize = (BIN / "tsr", "tokenize")
+    (folder.path / "bytes.bin").write_bytes(bytes(range(256)) * 3 + "   über  \n\n 12345x".encode())
+    files = ("text.txt", "bytes.bin")
+    run(*tokenize, *files, "--learn", "300", "--vocabulary", "words.json", "-o", "tokens.npy", cwd=folder.path)
+    tokens = np.load(folder.path / "tokens.npy")
+    parts = [bytes([byte]) for byte in range(256)]
+    for first, second in json.loads(folder.bytes("words.json"))["pairs"]:
+        parts.append(parts[first] + parts[second])
+    assert b"".join(parts[token] for token in tokens) == b"".join(map(folder.bytes, files))
+    assert len(parts) == 300 and len(set(parts)) == 300 and len(tokens) < 0.8 * len(folder.bytes("text.txt"))
+    run(*tokenize, *files, "--vocabulary", "words.json", "-o", "again.npy", cwd=folder.path)
+    assert folder.bytes("again.npy") == folder.bytes("tokens.npy")
+    folder.train("--out", "words.safetensors", data="tokens.npy", bundle="words.bundle", steps=400)
+    words = (BIN / "tsr", "generate", "words.bundle", "--params", "words.safetensors", "--prompt", "the ")
+    text = run(*words, "--vocabulary", "words.json", "--temperature", "0.5", cwd=folder.path, errors="surrogateescape")
+    assert len(text) > 210, text
+    assert "--vocabulary FILE says" in refuse(*words, cwd=folder.path)
+    folder.refuse("which the input 'tokens' of dtype u8 cannot hold", data="tokens.npy")
+    for wanted, content in (("it is not JSON", "{"), ("is not a vocabulary", "{}"), ("is not a vocabulary", "[1]"),
+                            ("token 256 is not a new pair", '{"format":"byte pairs 1","pairs":[[1,256]]}'),
+                            ("token 257 is not a new pair", '{"format":"byte pairs 1","pairs":[[1,2],[1,2]]}'),
+                            ("token 256 is not a new pair", '{"format":"byte pairs 1","pairs":[[-1,2]]}')):
+        (folder.path / "bad.json").write_text(content)
+        assert wanted in refuse(*tokenize, "text.txt", "--vocabulary", "bad.json", "-o", "x.npy", cwd=folder.path)
+    assert "is what is read" in refuse(*tokenize, "text.txt", "--learn", "300", "--vocabulary", "text.txt", "-o",
+                                       "x.npy", cwd=folder.path)
 
 
 def check_generated(folder):
@@ -346,9 +396,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(pathlib.Path(name))
         for check in (check_training, check_rows, check_resumed, check_ended, check_full_disk, check_not_finite,
-                      check_bad_input, check_generated):
+                      check_bad_input, check_tokens, check_generated):
             check(folder)
-        for command in ("train", "generate"):
+        for command in ("train", "generate", "tokenize"):
             assert "Examples:" in run(BIN / "tsr", command, "--help")
 
 

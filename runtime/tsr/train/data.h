@@ -19,7 +19,7 @@ class Tokens {
   int check_fit(const std::string& input, format::Dtype dtype) const;
 
   int64_t count() const { return count_; }
-  bool empty() const { return count_ == 0; }
+  bool empty() const { return pieces_.empty(); }
   /// The bytes of `length` tokens from `start` on, as integers of the dtype, behind `out`.
   void append(int64_t start, int64_t length, format::Dtype dtype, std::string& out) const;
 

@@ -13,7 +13,7 @@ namespace {
 using train::GenerateOptions;
 
 constexpr const char* generate_epilogue =
-    "The entry takes integers [1, S] or [B, S], bytes of the text, and gives scores [B, V] or [B, S, V]:\n"
+    "The entry takes integers [1, S] or [B, S], tokens of the text, and gives scores [B, V] or [B, S, V]:\n"
     "those of the last token count. If it keeps state, as a KVCache, it reads the prompt at once and then\n"
     "each token by itself. Otherwise it reads the last --context tokens each time; a condition of the\n"
     "entry, as S <= 64, limits it, too.\n"
@@ -66,6 +66,8 @@ void add_generate_command(CLI::App& command, int& exit_code) {
   CLI::Option* context = command.add_option("--context", options->context,
                                             "tokens that the entry reads at most, where the program leaves it open");
   command_line::take_count(*context->type_name("N"), 1, uint64_t(1) << 32);
+  command.add_option("--vocabulary", options->vocabulary, "file of 'tsr tokenize' that says what tokens are, not bytes")
+      ->type_name("FILE");
   command.add_flag("--ids", options->has_ids, "the prompt and the text are numbers of tokens");
   command.add_option("--entry", options->entry, "name of the entry")->type_name("ENTRY")->capture_default_str();
   command.add_option("--set", options->settings, "a number that the entry takes; may be given several times")

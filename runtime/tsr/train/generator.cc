@@ -128,8 +128,14 @@ int Generator::open_sizes() {
 
 int Generator::read_prompt() {
   if (options_.prompt.empty()) return fail("--prompt is empty; the text to continue has one token at least");
+  if (!options_.vocabulary.empty()) {
+    if (options_.has_ids) return fail("--ids takes numbers of tokens, which need no --vocabulary");
+    if (int code = Vocabulary::read(options_.vocabulary, vocabulary_)) return code;
+  }
   if (!options_.has_ids) {
-    for (char c : options_.prompt) tokens_.push_back(static_cast<unsigned char>(c));
+    std::vector<Vocabulary::Token> tokens;
+    vocabulary_.encode(options_.prompt, tokens);
+    tokens_.assign(tokens.begin(), tokens.end());
     return exit_ok;
   }
   const char *at = options_.prompt.data(), *end = at + options_.prompt.size();
@@ -209,17 +215,18 @@ int Generator::choose(int64_t& token) {
   size_t bytes = count * size_t(format::dtype_bits(scores.dtype())) / 8;
   if (int code = scores.read_end(session_, bytes, content)) return code;
   scores_ = numbers_in(scores.dtype(), content);
-  if (!options_.has_ids && scores_.size() > 256) {
+  if (!options_.has_ids && options_.vocabulary.empty() && scores_.size() > vocabulary_.size()) {
     return fail(cat(entry_.name(), " gives scores of ", scores_.size(),
-                    " tokens, and bytes are 256; --ids takes and prints numbers of tokens"));
+                    " tokens, and bytes are 256; --vocabulary FILE says what the others are"));
   }
+  if (!options_.has_ids) scores_.resize(std::min(scores_.size(), vocabulary_.size()));  // others stand for nothing
   token = choose_token(scores_, options_.sampling, random_number(options_.seed, Purpose::Tokens, tokens_.size()));
   return token >= 0 ? exit_ok : fail(cat("the scores behind token ", tokens_.size(), " have a NaN, or none is finite"));
 }
 
 int Generator::write(int64_t token, TextOutput& text, bool& is_ended) {
   is_ended = false;
-  std::string piece = options_.has_ids ? cat(token, " ") : std::string(1, char(token));
+  std::string piece = options_.has_ids ? cat(token, " ") : vocabulary_.bytes_of(Vocabulary::Token(token));
   std::string shown = text.add(piece, is_ended);
   return shown.empty() ? exit_ok : write_now(shown);
 }

@@ -7,6 +7,7 @@
 #include "runtime/tsr/train/model.h"
 #include "runtime/tsr/train/sampling.h"
 #include "runtime/tsr/train/text_output.h"
+#include "runtime/tsr/train/vocabulary.h"
 
 namespace tessera::tool::train {
 
@@ -15,7 +16,8 @@ struct GenerateOptions {
   std::string entry = "next";
   std::vector<std::string> params, settings, dims, stops;
   std::string prompt;
-  bool has_ids = false;  ///< the prompt and the text are numbers of tokens
+  bool has_ids = false;    ///< the prompt and the text are numbers of tokens
+  std::string vocabulary;  ///< a file; empty for bytes
   DeviceOptions device;
   int64_t tokens = 200;
   int64_t context = 0;  ///< 0: not given
@@ -53,6 +55,7 @@ class Generator {
   Settings settings_;
   SizeTable sizes_;
   size_t tokens_input_ = 0, scores_output_ = 0;
+  Vocabulary vocabulary_;
   DeviceTensor input_;  ///< the tokens of a call
   int64_t window_ = 0;       ///< tokens of a call; 0: as many as there are
   bool is_fixed_ = false;    ///< each call has exactly that many
