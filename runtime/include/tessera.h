@@ -25,7 +25,7 @@ extern "C" {
 /* The version of this interface. A bundle names the one it was built for and loads when the major
  * numbers agree and its minor number is not larger than this one. */
 #define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 5
+#define TSR_ABI_MINOR 6
 
 typedef struct tsr_context* tsr_context_t;
 typedef struct tsr_module* tsr_module_t;

@@ -40,9 +40,10 @@ def f(x: Tensor[8, f32]):
 def g(x: Tensor[8, f32]):
     return x + x
 """
+UPDATING = "param w: Param[8, f32] = zeros()\n\n@jit\ndef f(x: Tensor[8, f32]):\n    update(w, x)\n    return w\n"
 # What a bundle of the row of "A bundle needs" is made of: the source and the options.
 NEEDS = {"1.0": (PLAIN, []), "1.1": (PLAIN, ["--debug"]), "1.3": (ASSUMING, []), "1.4": (PRINTING, ["--debug"]),
-         "1.5": (SHARING, ["--target=cuda:sm_80"])}
+         "1.5": (SHARING, ["--target=cuda:sm_80"]), "1.6": (UPDATING, [])}
 
 
 def run(*words, status=0):

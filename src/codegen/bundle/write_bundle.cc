@@ -122,7 +122,16 @@ class BundleBuilder {
     std::sort(manifest.entries.begin(), manifest.entries.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     manifest.params = manifest_params(functions_, input_.graph);
+    if (updates_params(manifest)) manifest.abi_minor = 6;  // one before 1.6 takes params for memory that is only read
     return manifest;
+  }
+
+  static bool updates_params(const format::Manifest& manifest) {
+    return std::ranges::any_of(manifest.entries, [](const format::ManifestEntry& entry) {
+      return std::ranges::any_of(entry.outputs, [&](const format::ManifestTensor& output) {
+        return std::ranges::find(entry.params, output.alias_of) != entry.params.end();
+      });
+    });
   }
 
   /// Whether the code of a GPU is in several objects, or is there once for several kernels.

@@ -54,11 +54,11 @@ TEST_CASE("a bundle's parts must agree", "[runtime]") {
   CHECK(parts.load() == "");
   SECTION("ABI") {
     parts.manifest.abi_major = 2;
-    CHECK(parts.load() == "the bundle was built for ABI 2.0; this library has 1.5");
+    CHECK(parts.load() == "the bundle was built for ABI 2.0; this library has 1.6");
   }
   SECTION("minor ABI") {
     parts.manifest.abi_minor = TSR_ABI_MINOR + 1;
-    CHECK(parts.load() == "the bundle was built for ABI 1.6; this library has 1.5");
+    CHECK(parts.load() == "the bundle was built for ABI 1.7; this library has 1.6");
   }
   SECTION("targets") {
     parts.manifest.targets = {"cuda:sm_90a", "cpu:armv9"};

@@ -163,9 +163,9 @@ TEST_CASE("check_plan refuses steps that do not fit", "[format]") {
   CHECK(refusal([](Plan& p) { step<CopyStep>(p, 8).to = 3; }) ==
         "plan: step 8: buffer 3 is only read");
   CHECK(refusal([](Plan& p) { step<AliasStep>(p, 0).of = 1; }) ==
-        "plan: step 0: an output is a view of something other than a whole input");
+        "plan: step 0: an output is a view of something other than a whole input or param");
   CHECK(refusal([](Plan& p) { step<AliasStep>(p, 0).of = 3; }) ==
-        "plan: step 0: an output is a view of something other than a whole input");
+        "plan: step 0: an output is a view of something other than a whole input or param");
   CHECK(refusal([](Plan& p) { step<AliasStep>(p, 4).view = 1; }) ==
         "plan: step 4: a view that is neither temp nor output");
   CHECK(refusal([](Plan& p) { p.buffers[7].first_step = 1, p.buffers[7].last_step = 4; }) ==

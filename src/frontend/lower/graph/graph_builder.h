@@ -24,7 +24,9 @@
 #include "ir/graph/build.h"
 
 namespace tessera::graph {
+class Backward;
 class DerivativeLibrary;
+class Forward;
 struct NoDerivative;
 }
 
@@ -356,6 +358,8 @@ class GraphBuilder final : public Lowering {
   bool collect_directions(const Datum& primal, const Datum& direction, Loc loc, std::vector<Value*>& directions);
   Datum vjp(const BoundArguments& arguments);
   std::unique_ptr<graph::DerivativeLibrary> derivative_library(Loc loc);
+  bool push_attention(Op* op, graph::Forward& forward);
+  void pull_attention(Op* op, Op& attention, graph::Backward& backward, Loc loc);
   std::optional<Datum> call_transform(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc);
 
   // Functions with derivatives of their own (graph_custom.cc).

@@ -65,7 +65,7 @@ std::vector<CallArgument> in_order(const Function& function, const std::vector<C
 
 /// Runs a call of a function that has a rule, in the region of an op of its own.
 Datum GraphBuilder::record_custom(const Function& function, std::vector<CallArgument> arguments, Loc loc) {
-  CustomCall call{&function, in_order(function, arguments), {}};
+  CustomCall call{&function, nullptr, in_order(function, arguments), {}};
   std::vector<Value*> inputs;
   for (const CallArgument& argument : call.arguments) {
     for (const Leaf& leaf : leaves_of(argument.value)) inputs.push_back(leaf.value);
@@ -159,8 +159,11 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
     set_tangents(op, given, call, forward);
   }
 
+  bool push_fused(Op* op, graph::Forward& forward) override { return graph_.push_attention(op, forward); }
+
   void pull(Op* op, graph::Backward& backward) override {
     const CustomCall call = graph_.function_.custom_calls[size_t(op->attr(graph::attr::CustomTangent::call))];
+    if (call.attention) return graph_.pull_attention(op, *call.attention, backward, loc_);
     std::vector<Value*> inputs = op->ins(graph::in::CustomTangent::inputs);
     std::vector<Value*> cotangents;
     for (Value* tangent : results_of(op)) {

@@ -31,6 +31,7 @@ struct RuntimeLoop {
 /// A call of a function that has a rule for its derivative, which is recorded for one.
 struct CustomCall {
   const Function* function = nullptr;
+  Op* attention = nullptr;  ///< instead: the op that kernels of the library take backwards
   std::vector<CallArgument> arguments;
   Datum result;
 };

@@ -32,6 +32,8 @@ class DerivativeLibrary {
   /// Zeros of the type `table` with each row [.., D] of `rows` added to the row that `ids` [..] names. Null: an error
   /// was reported.
   virtual Value* add_rows(Value* ids, Value* rows, Type table) = 0;
+  /// Sets the tangents of an op that has kernels of its own for being taken backwards; false where it has none.
+  virtual bool push_fused(Op* op, Forward& forward) = 0;
   /// Sets the tangents of a gir.custom_call's results.
   virtual void push(Op* call, Forward& forward) = 0;
   /// Adds to the cotangents of a gir.custom_tangent's `tangents`.

@@ -158,6 +158,7 @@ void transpose_embedding(Op* op, Backward& backward) {
 }
 
 void jvp_decomposed(Op* op, Forward& forward) {
+  if (forward.library().push_fused(op, forward)) return;
   Builder& builder = forward.builder();
   Op* before = last_op(builder);
   std::vector<Value*> results = facts(op).decompose(op, builder);

@@ -7,6 +7,7 @@
 #include "ir/graph/ops.h"
 #include "ir/text/dim_conditions.h"
 #include "passes/analysis/access.h"
+#include "passes/analysis/graph_reads.h"
 #include "passes/graph/to_schedule/reduction_parts.h"
 #include "passes/graph/to_schedule/split_places.h"
 
