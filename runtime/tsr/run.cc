@@ -237,7 +237,7 @@ class Run {
       if (inputs_[i] || (input_infos_[i].flags & TSR_TENSOR_SEED)) continue;
       const tsr_tensor_info_t& info = input_infos_[i];
       std::string name = info.name;
-      std::string state = donated_inputs(function_).contains(name) ? name.substr(0, name.rfind('.')) : name;
+      std::string state = donated_inputs(function_).contains(name) ? name.substr(0, name.find('.')) : name;
       std::string help = cat("--input ", name, "=FILE gives it");
       if (state != name) help = cat("--state ", state, "=FILE.safetensors keeps all of ", in_quotes(state));
       return fail(cat("input ", in_quotes(name), ", ", info.dtype, info.shape, ", is missing; ", help));

@@ -171,7 +171,8 @@ int Generator::find_window() {
     return fail(cat(title_of_input(info), " takes ", window_, " tokens, and the prompt has ", tokens_.size()));
   }
   if (has_state() && options_.context != 0) return fail("--context is for entries without state; --dims has its size");
-  window_ = options_.context ? options_.context : bound_of(options_.bundle, options_.entry, extent);
+  int64_t bound = bound_of(options_.bundle, options_.entry, extent);
+  window_ = options_.context == 0 || (bound != 0 && bound < options_.context) ? bound : options_.context;
   if (has_state() || window_ != 0) return exit_ok;
   return fail(cat("how many tokens the model may see is not known: ", title_of_input(info),
                   " takes any number; --context N limits it"));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
@@ -54,6 +55,12 @@ int check_evaluation(const Entry& entry) {
 
 int Trainer::check_options() const {
   if (options_.checkpoints.empty() && options_.resume) return fail("--resume needs --checkpoints DIR");
+  for (const std::string& file : {options_.out, options_.log, options_.curve}) {
+    std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    std::error_code ignored;
+    if (folder.empty() || std::filesystem::is_directory(folder, ignored)) continue;
+    return fail(cat("cannot write ", in_quotes(file), ": the folder ", in_quotes(folder.string()), " does not exist"));
+  }
   if (!options_.log.empty()) {
     if (int code = Log::check_path(options_.log)) return code;
   }

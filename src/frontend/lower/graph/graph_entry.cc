@@ -513,6 +513,7 @@ bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
     return false;
   }
   std::set<std::string, std::less<>> taken;
+  for (const auto& [declaration, place] : function_.updated) taken.insert(declaration->key);
   std::vector<Attr> names;
   std::vector<Value*> returned;
   for (size_t i = 0; i < values.size(); ++i) {

@@ -36,6 +36,10 @@ std::optional<Dim> GraphBuilder::length_of(const BoundArguments& arguments, cons
   if (length && !length->is_none()) {
     Dim wanted = evaluator_.expect_dim(*length, arguments.call, "'length' of 'scan'");
     if (!wanted) return std::nullopt;
+    if (auto known = wanted->constant(); known && *known < 0) {
+      report(diag::wrong_kind, arguments.locs[3], "'length' of 'scan'", to_text(*length), "a size of at least 0");
+      return std::nullopt;
+    }
     if (!count || count == wanted) return wanted;
     report_unequal(blame(), arguments.call, first, {wanted, arguments.call, "'length'"});
     return std::nullopt;
@@ -74,7 +78,7 @@ Datum GraphBuilder::scan_over(const BoundArguments& arguments, std::string_view 
   Datum x = with_leaves(xs, elements, next);
   evaluator_.facts().push_back({Relation::Less, iteration, count});
   function_.runtime_loops.push_back({iteration, nullptr, dims().constant(0), 1});
-  Datum result = step(carry, x);
+  Datum result = with_tensors(step(carry, x), loc);
   function_.runtime_loops.pop_back();
   evaluator_.facts().resize(known);
   std::vector<Value*> ends, ys;
@@ -91,6 +95,15 @@ Datum GraphBuilder::scan_over(const BoundArguments& arguments, std::string_view 
     stack.insert(stack.begin(), count);
     inits.push_back(graph::full(builder_, 0, stack, y->type()->dtype));
   }
+  auto all = [&](const std::vector<Value*>& values) {
+    size_t at = 0;
+    Datum last = with_leaves(init, values, at);
+    return Datum::tuple({last, with_leaves(result.elements()[1], values, at)});
+  };
+  if (count->is_constant(0)) {
+    open->erase();
+    return all(inits);
+  }
   Op* loop = region_op(OpKind::For, inits, inits, attributes, loc);
   Block* body = add_block(loop, graph::at::For::body, inits);
   for (Op* inner : *block) inner->move_to_end(body);
@@ -106,10 +119,7 @@ Datum GraphBuilder::scan_over(const BoundArguments& arguments, std::string_view 
   yield(ends, loc);
   open->erase();
   leave(loop);
-  std::vector<Value*> results = results_of(loop);
-  next = 0;
-  Datum last = with_leaves(init, results, next);
-  return Datum::tuple({last, with_leaves(result.elements()[1], results, next)});
+  return all(results_of(loop));
 }
 
 /// The loop-carried tensors at the end of an iteration, and those to stack; false when an error was reported.
@@ -118,8 +128,10 @@ bool GraphBuilder::scanned(const BoundArguments& arguments, std::string_view nam
                            std::vector<Value*>& ys) {
   if (result.is_poison()) return false;
   if (!result.is(DatumKind::Tuple) || result.elements().size() != 2) {
-    report(diag::wrong_kind, arguments.locs[0], fmt::format("the result of a function in '{}'", name), describe(result),
-           "a tuple (carry, y); y may be None");
+    std::string what = describe(result);
+    if (result.is_sequence()) what = fmt::format("of {} elements", result.elements().size());
+    report(diag::wrong_kind, arguments.locs[0], fmt::format("the result of a function in '{}'", name), what,
+           "a tuple (carry, y), of which y may be None,");
     return false;
   }
   const Datum& after = result.elements()[0];
@@ -148,6 +160,21 @@ bool GraphBuilder::scanned(const BoundArguments& arguments, std::string_view nam
     }
   }
   return true;
+}
+
+/// The value with tensors in the places of its numbers, as results of entries have them.
+Datum GraphBuilder::with_tensors(const Datum& value, Loc loc) {
+  if (value.is_number() || value.is(DatumKind::Bool) || value.is(DatumKind::Dim)) {
+    auto tensor = expect_tensor(value, loc, "a result");
+    return tensor ? Datum::ir(*tensor) : Datum::poison();
+  }
+  if (const auto* tree = value.object_as<Tree>()) {
+    return tree->replaced([&](const Datum& part) { return with_tensors(part, loc); });
+  }
+  if (!value.is_sequence()) return value;
+  std::vector<Datum> elements;
+  for (const Datum& element : value.elements()) elements.push_back(with_tensors(element, loc));
+  return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
 }
 
 /// Objects that a loop may update are spent where it begins.

@@ -173,6 +173,11 @@ Datum GraphBuilder::state_member(const Datum& datum, const ast::Identifier& name
   }
   auto builder = report(diag::unknown_member, name.loc, describe(datum), name.text);
   if (builder.suggest(session().sources(), name.loc, name.text, methods)) return Datum::poison();
+  if (!cache && name.text == "master") {
+    builder.help("weights of narrow floats are trained by a copy in f32: the entry's type of state is "
+                 "'OptimizerState[…] @fp32_master'");
+    return Datum::poison();
+  }
   builder.help(cache ? "a cache has K, V, length, shape, dtype, append, prune, view, replace, offload and prefetch"
                   : "an optimiser's state has m, v, step, with @fp32_master also master, and replace, "
                     "offload and prefetch");
@@ -389,7 +394,9 @@ Datum GraphBuilder::replace(const Datum& datum, const std::vector<CallArgument>&
     bool is_tree = !state.form().is_none() && state_tree(state, argument.name);
     if (!state.field(argument.name) && !is_tree) {
       report(diag::unknown_keyword, argument.loc, "replace", argument.name.empty() ? "…" : argument.name)
-          .help("fields are given by name: state.replace(step=state.step + 1)");
+          .help(argument.name == "master"
+                    ? "a state has masters where the entry's type says so: OptimizerState[…] @fp32_master"
+                    : "fields are given by name: state.replace(step=state.step + 1)");
       return Datum::poison();
     }
     std::vector<std::vector<Datum>> rows = {{Datum::string(""), argument.value}};

@@ -77,9 +77,9 @@ bool GraphBuilder::flatten(const Datum& tree, const std::vector<Datum>& beside, 
     bool fits = found && found->entries.size() == parts->entries.size();
     for (size_t i = 0; fits && i < parts->entries.size(); ++i) fits = found->get(parts->entries[i].first);
     if (!fits) {
-      std::string part = path.empty() ? "" : fmt::format("'{}' of ", path);
-      report(diag::wrong_kind, loc, part + "a tree beside the first", describe(other),
-             "of its form: " + describe(tree));
+      std::string at = path.empty() ? "" : fmt::format(" at '{}'", path);
+      report(diag::wrong_kind, loc, fmt::format("what stands beside {}{}", describe(tree), at), describe(other),
+             "a tree of its form");
       return false;
     }
     others.push_back(std::move(*found));

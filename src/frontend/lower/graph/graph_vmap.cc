@@ -93,8 +93,9 @@ class GraphBuilder::Examples {
     bool fits = is_one && axes.as_int() < int64_t(rank) && axes.as_int() >= -int64_t(rank);
     if (fits) return axes.as_int() < 0 ? axes.as_int() + int64_t(rank) : axes.as_int();
     failed_ = true;
-    graph_->report(diag::wrong_kind, loc, fmt::format("the axis of examples of {}", what), to_text(axes),
-                   fmt::format("below its rank, {},", rank))
+    std::string range = rank == 0 ? "a tensor with an axis"
+                                  : fmt::format("a number from {} to {}", -int64_t(rank), int64_t(rank) - 1);
+    graph_->report(diag::wrong_kind, loc, fmt::format("the axis of examples of {}", what), to_text(axes), range)
         .label(mapped_->loc(), "the axes of examples are given here");
     return std::nullopt;
   }
@@ -200,7 +201,7 @@ Datum GraphBuilder::call_mapped(const MappedFunction& mapped, std::vector<CallAr
   }
   TSR_CHECK(builder_.block() == block, "a call ends where it began");
   examples.push(graph::ops_since(builder_, before));
-  Datum all = examples.all_of(result, mapped.out_axes());
+  Datum all = examples.all_of(with_tensors(result, loc), mapped.out_axes());
   examples.drop();
   return all;
 }

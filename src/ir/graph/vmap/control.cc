@@ -83,6 +83,10 @@ void vmap_loop(Op* op, Batch& batch) {
   for (unsigned i = 0; i < op->result_count(); ++i) {
     stacks.push_back(full(builder, 0, batch.leading(op->result(i)), op->result(i)->type()->dtype));
   }
+  if (batch.count()->is_constant(0)) {
+    for (unsigned i = 0; i < op->result_count(); ++i) batch.set(op->result(i), stacks[i]);
+    return;
+  }
   Op* loop = make_loop(builder, batch.count(), "example", stacks);
   {
     Block* body = only_block(loop, at::For::body);
