@@ -85,7 +85,7 @@ std::string sequence_text(const Datum& value, unsigned depth) {
 /// As its type is written: "KVCache[B, H, S, D, bf16]", which says what its first tensor is.
 std::string state_text(const StateValue& state) {
   std::string kind(to_string(state.kind()));
-  if (state.fields().empty()) return kind;
+  if (state.fields().empty() || !state.form().is_none()) return kind;  // of a tree there are many
   std::string first = ir_facts(state.fields()[0].second).text;
   return kind + first.substr(std::min(first.find('['), first.size()));
 }
