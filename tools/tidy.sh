@@ -12,8 +12,8 @@ since=HEAD~1
 [ "${1:-}" != "--since" ] || since=$2
 tidy=$(command -v clang-tidy-19) && changed=$(command -v clang-tidy-diff-19.py) ||
   { echo "clang-tidy-19 is not installed"; exit 77; }
-# The compile commands, and what they turn into errors, are of g++; a source that is compiled with others has that of one
-# with a name like its own, which may know fewer folders.
+# The compile commands, and what they turn into errors, are of g++; a source that is compiled with others has that of
+# one with a name like its own, which may know fewer folders.
 options=(--quiet --extra-arg=-Wno-error "--extra-arg=-I$PWD" "--extra-arg=-I$PWD/src")
 # Precompiled headers are of g++, and a header that is checked itself would be there twice.
 commands=$(mktemp -d)

@@ -3,9 +3,9 @@
 
 Usage: bench/models/train.py TSR BUNDLE [--batch 16] [--rounds 3] [--json FILE]
 
-BUNDLE is what `tesserac nanogpt.tsr -D SIZE=base -D BF16 --target=cuda:sm_90a --cubin` writes. PyTorch has weights of f32
-under autocast to bf16, its attention of scaled_dot_product_attention, torch.compile, and fused AdamW. Both take turns;
-medians count. Memory is what each process adds to the GPU's at its peak.
+BUNDLE is what `tesserac nanogpt.tsr -D SIZE=base -D BF16 --target=cuda:sm_90a --cubin` writes. PyTorch has weights of
+f32 under autocast to bf16, its attention of scaled_dot_product_attention, torch.compile, and fused AdamW. Medians
+count. Memory is what each process adds to the GPU's at its peak.
 """
 import argparse
 import json

@@ -91,8 +91,9 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         for half in (False, True):
-            source = "".join(ENTRY.format(name=entry, T="bf16" if half else "f32", options=case[0], G=case[3], D=case[4],
-                                          E=case[5], sums=SUMS if case[6] else "") for entry, case in CASES.items())
+            source = "".join(
+                ENTRY.format(name=entry, T="bf16" if half else "f32", options=case[0], G=case[3], D=case[4], E=case[5],
+                             sums=SUMS if case[6] else "") for entry, case in CASES.items())
             (folder / "a.tsr").write_text(source)
             run(BIN / "tesserac", folder / "a.tsr", "-o", folder / f"a{half}.bundle")
             for entry, case in CASES.items():

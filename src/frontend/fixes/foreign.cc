@@ -24,8 +24,6 @@ std::string_view find(const Row (&rows)[N], std::string_view name) {
   return {};
 }
 
-constexpr std::string_view sgd_step =
-    "a step of SGD is an expression: w - rate * gradient; adamw of tessera.nn is a step of AdamW";
 constexpr std::string_view drawn =
     "random numbers of a function are normal(1.0, shape=(B, D), dtype=f32) or uniform(0.0, 1.0, shape=(B, D), "
     "dtype=f32); those of a param have the shape of its type: param w: Param[64, f32] = normal(0.02)";
@@ -137,7 +135,8 @@ constexpr std::string_view generated =
 
 /// Names that stand alone.
 constexpr Row names[] = {
-    {"autograd", backward}, {"backward", backward}, {"jacobian", backward},
+    {"autograd", backward}, {"backward", backward},
+    {"jacobian", "matrices of derivatives are functions of functions: jacfwd(f)(x) or jacrev(f)(x) of tessera.nn"},
     {"custom_vjp", "a rule is a decorator: '@custom_vjp(rule)' before the function"},
     {"stop_gradient", "it is a function of tessera.nn: from tessera.nn import stop_gradient"},
     {"pmap", "functions take tensors with more axes: declare the axis, x: Tensor[B, D, f32]"},
@@ -185,7 +184,7 @@ constexpr Row names[] = {
     {"LSTM", "a loop carries its state: for i in range(S): h = step(h, x[:, i]), of h = zeros((B, D), f32) before it"},
     {"GRU", "a loop carries its state: for i in range(S): h = step(h, x[:, i]), of h = zeros((B, D), f32) before it"},
     {"CrossEntropyLoss", lost}, {"MSELoss", lost}, {"NLLLoss", lost}, {"BCELoss", lost}, {"ModuleList", listed},
-    {"Adam", stepped}, {"AdamW", stepped}, {"SGD", stepped}, {"sgd", sgd_step}, {"adam", stepped},
+    {"Adam", stepped}, {"AdamW", stepped}, {"SGD", stepped}, {"adam", stepped},
     {"jit", "an entry is marked above its definition: @jit"},
     {"cat", "tensors are put beside each other by concat((x, y), axis=1)"},
     {"concatenate", "tensors are put beside each other by concat((x, y), axis=1)"},
@@ -215,7 +214,6 @@ constexpr Row names[] = {
     {"attention", "attention of several heads is flash_attention(q, k, v, causal=True)"},
     {"scaled_dot_product_attention", "attention of several heads is flash_attention(q, k, v, causal=True)"},
     {"addmm", "a matmul with a bias is x @ w + b"}, {"baddbmm", "a matmul with a bias is x @ w + b"},
-    {"scan", "a loop carries values: for i in range(S): h = h * a + x[:, i], of h = zeros((B, D), f32) before it"},
     {"Sequential", "layers are fields of a module, whose __call__ applies them: self.second(relu(self.first(x)))"},
     {"newaxis", "an axis of extent 1 is added by x[:, None]"},
     {"no_grad", "nothing is recorded for gradients: leave it out"},

@@ -380,7 +380,7 @@ class GraphBuilder final : public Lowering {
                   const std::function<Datum(const Datum& carry, const Datum& x)>& step);
   bool scanned(const BoundArguments& arguments, std::string_view name, const Datum& init, const Datum& result,
                const std::string& counter, std::vector<Value*>& ends, std::vector<Value*>& ys);
-  Datum with_tensors(const Datum& value, Loc loc);
+  Datum numbers_to_tensors(const Datum& value, Loc loc);
   void spend_all(const Datum& value, Loc loc);
   Datum scan(const BoundArguments& arguments);
   Datum map(const BoundArguments& arguments);

@@ -78,7 +78,7 @@ Datum GraphBuilder::scan_over(const BoundArguments& arguments, std::string_view 
   Datum x = with_leaves(xs, elements, next);
   evaluator_.facts().push_back({Relation::Less, iteration, count});
   function_.runtime_loops.push_back({iteration, nullptr, dims().constant(0), 1});
-  Datum result = with_tensors(step(carry, x), loc);
+  Datum result = numbers_to_tensors(step(carry, x), loc);
   function_.runtime_loops.pop_back();
   evaluator_.facts().resize(known);
   std::vector<Value*> ends, ys;
@@ -163,17 +163,17 @@ bool GraphBuilder::scanned(const BoundArguments& arguments, std::string_view nam
 }
 
 /// The value with tensors in the places of its numbers, as results of entries have them.
-Datum GraphBuilder::with_tensors(const Datum& value, Loc loc) {
+Datum GraphBuilder::numbers_to_tensors(const Datum& value, Loc loc) {
   if (value.is_number() || value.is(DatumKind::Bool) || value.is(DatumKind::Dim)) {
     auto tensor = expect_tensor(value, loc, "a result");
     return tensor ? Datum::ir(*tensor) : Datum::poison();
   }
   if (const auto* tree = value.object_as<Tree>()) {
-    return tree->replaced([&](const Datum& part) { return with_tensors(part, loc); });
+    return tree->replaced([&](const Datum& part) { return numbers_to_tensors(part, loc); });
   }
   if (!value.is_sequence()) return value;
   std::vector<Datum> elements;
-  for (const Datum& element : value.elements()) elements.push_back(with_tensors(element, loc));
+  for (const Datum& element : value.elements()) elements.push_back(numbers_to_tensors(element, loc));
   return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
 }
 

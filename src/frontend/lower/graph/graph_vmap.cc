@@ -201,7 +201,7 @@ Datum GraphBuilder::call_mapped(const MappedFunction& mapped, std::vector<CallAr
   }
   TSR_CHECK(builder_.block() == block, "a call ends where it began");
   examples.push(graph::ops_since(builder_, before));
-  Datum all = examples.all_of(with_tensors(result, loc), mapped.out_axes());
+  Datum all = examples.all_of(numbers_to_tensors(result, loc), mapped.out_axes());
   examples.drop();
   return all;
 }
