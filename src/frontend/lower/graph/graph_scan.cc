@@ -101,6 +101,7 @@ Datum GraphBuilder::scan_over(const BoundArguments& arguments, std::string_view 
     return Datum::tuple({last, with_leaves(result.elements()[1], values, at)});
   };
   if (count->is_constant(0)) {
+    leave(open);
     open->erase();
     return all(inits);
   }
