@@ -15,6 +15,8 @@ namespace {
 
 constexpr size_t text_limit = 240;
 constexpr size_t shown_elements = 8;
+/// Columns behind which a sequence is cut.
+constexpr size_t shown_columns = 72;
 constexpr unsigned depth_limit = 4;
 
 /// At most `text_limit` bytes; a cut is marked and splits no character.
@@ -67,14 +69,15 @@ std::string sequence_text(const Datum& value, unsigned depth) {
   const std::vector<Datum>& elements = value.elements();
   bool is_list = value.is(DatumKind::List);
   std::vector<std::string> texts;
-  for (size_t i = 0; i < std::min(elements.size(), shown_elements); ++i) {
-    texts.push_back(text_of(elements[i], depth + 1));
+  size_t columns = 0;
+  while (texts.size() < std::min(elements.size(), shown_elements) && columns < shown_columns) {
+    texts.push_back(text_of(elements[texts.size()], depth + 1));
+    columns += texts.back().size() + 2;
   }
-  bool cut = elements.size() > shown_elements;
-  bool alike = is_list && texts.size() > 2;
-  for (size_t i = 1; alike && i < texts.size(); ++i) alike = texts[i] == texts[0];
-  for (size_t i = shown_elements; alike && i < elements.size(); ++i) {
-    alike = text_of(elements[i], depth + 1) == texts[0];
+  bool cut = elements.size() > texts.size();
+  bool alike = is_list && elements.size() > 2;
+  for (size_t i = 1; alike && i < elements.size(); ++i) {
+    alike = (i < texts.size() ? texts[i] : text_of(elements[i], depth + 1)) == texts[0];
   }
   if (alike) return fmt::format("[{}] * {}", texts[0], elements.size());
   std::string inside = fmt::format("{}{}", fmt::join(texts, ", "), cut ? ", …" : "");
