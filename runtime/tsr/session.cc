@@ -94,25 +94,23 @@ std::vector<std::string> Session::entry_names() const {
   return names;
 }
 
-std::vector<std::string> Session::parameter_names() const {
+std::vector<tsr_tensor_info_t> Session::parameter_infos() const {
   size_t count = 0;
   tsrGetParameterCount(module_, &count);
+  std::vector<tsr_tensor_info_t> infos(count);
+  for (size_t i = 0; i < count; ++i) tsrGetParameterInfo(module_, i, &infos[i]);
+  return infos;
+}
+
+std::vector<std::string> Session::parameter_names() const {
   std::vector<std::string> names;
-  for (size_t i = 0; i < count; ++i) {
-    tsr_tensor_info_t info;
-    tsrGetParameterInfo(module_, i, &info);
-    names.push_back(info.name);
-  }
+  for (const tsr_tensor_info_t& info : parameter_infos()) names.push_back(info.name);
   return names;
 }
 
 std::set<std::string> Session::updated_parameters() const {
-  size_t count = 0;
-  tsrGetParameterCount(module_, &count);
   std::set<std::string> names;
-  for (size_t i = 0; i < count; ++i) {
-    tsr_tensor_info_t info;
-    tsrGetParameterInfo(module_, i, &info);
+  for (const tsr_tensor_info_t& info : parameter_infos()) {
     if (info.flags & TSR_TENSOR_UPDATED) names.insert(info.name);
   }
   return names;

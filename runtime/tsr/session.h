@@ -67,6 +67,7 @@ class Session {
   tsr_device_t place() const { return device_; }
   bool is_host() const { return device_.device_type == 1; }
   std::vector<std::string> entry_names() const;
+  std::vector<tsr_tensor_info_t> parameter_infos() const;
   std::vector<std::string> parameter_names() const;
   /// The names of the parameters that entries write to.
   std::set<std::string> updated_parameters() const;

@@ -151,6 +151,12 @@ int add_batch(const Entry& entry, int64_t batch, std::vector<std::string>& dims)
     }
     auto is_it = [&](const std::string& text) { return cat(",", text).find(cat(",", extent, "=")) != text.npos; };
     bool is_given = std::ranges::any_of(dims, is_it);
+    auto agrees = [&](const std::string& text) {
+      return !is_it(text) || cat(",", text, ",").find(cat(",", extent, "=", batch, ",")) != text.npos;
+    };
+    if (batch != 0 && !std::ranges::all_of(dims, agrees)) {
+      return fail(cat("--batch says ", batch, ", and --dims gives another number for ", extent));
+    }
     if (batch != 0 && !is_given) dims.push_back(cat(extent, "=", batch));
     if (batch != 0 || is_given) continue;
     return fail(cat("how many rows a batch has is not known: ", extent, " of ", title_of(info),

@@ -69,11 +69,12 @@ void add_data_options(CLI::App& command, TrainOptions& options) {
 
 void add_file_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--out", options.out, "file for the parameters at the end")->type_name("FILE");
-  command.add_option("--checkpoints", options.checkpoints, "folder for checkpoints")->type_name("DIR");
+  CLI::Option* folder = command.add_option("--checkpoints", options.checkpoints, "folder for checkpoints");
+  folder->type_name("DIR");
   CLI::Option* save = command.add_option("--save-every", options.save_every, "write one after so many steps");
-  command_line::take_count(*save->type_name("N")->capture_default_str(), 1);
+  command_line::take_count(*save->type_name("N")->capture_default_str()->needs(folder), 1);
   CLI::Option* keep = command.add_option("--keep", options.keep, "how many are kept, the newest");
-  command_line::take_count(*keep->type_name("N")->capture_default_str(), 1, 1'000'000);
+  command_line::take_count(*keep->type_name("N")->capture_default_str()->needs(folder), 1, 1'000'000);
   command.add_flag("--resume", options.resume, "go on from the newest checkpoint, if there is one");
   command.add_option("--log", options.log, "file for the numbers of each step, .jsonl or .csv")->type_name("FILE");
   command.add_option("--curve", options.curve, "file for a picture of the losses, .svg")->type_name("FILE");
