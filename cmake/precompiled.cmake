@@ -1,7 +1,6 @@
 # Headers that nearly every source of a room reads, compiled once (TESSERA_PRECOMPILE; bench/NOTES.md
 # has what it saves). A set has what seldom changes: an edit of one of its headers compiles all of its
-# readers anew. The presets `debug`, `clang`, `tsan` and `fuzz` go without, so that a source that forgets an
-# include is found.
+# readers anew. The preset `clang` goes without, so that a source that forgets an include is found.
 
 set(standard_headers <algorithm> <array> <charconv> <cstdint> <functional> <map> <memory> <numeric>
     <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)

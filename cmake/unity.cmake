@@ -1,6 +1,6 @@
 # Sources that are compiled together (TESSERA_UNITY; bench/NOTES.md has what it saves): up to twelve of one folder,
-# of those that open the ops of the same level of IR (`using tile::OpKind;`). The presets `debug`, `clang`, `tsan` and
-# `fuzz` compile each by itself, so that a source that forgets an include is found.
+# of those that open the ops of the same level of IR (`using tile::OpKind;`). The preset `clang` compiles each by
+# itself, so that a source that forgets an include is found.
 
 # tessera_unity(target [ALONE files...]): the target's sources are compiled together; those files, whose names are
 # others', by themselves.

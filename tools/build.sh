@@ -13,7 +13,7 @@ fi
 if [ "$preset" = programs ]; then tools/setup.sh --programs; else tools/setup.sh; fi
 cmake --preset "$preset" >/dev/null
 if [ $# -eq 0 ]; then
-  cmake --build --preset "$preset"
+  cmake --build --preset "$preset" --parallel "$(nproc)"
 else
-  cmake --build --preset "$preset" --target "$@"
+  cmake --build --preset "$preset" --parallel "$(nproc)" --target "$@"
 fi

@@ -27,7 +27,7 @@ class Row(typing.NamedTuple):
 
 def row_of(macro, inside, meaning):
     if macro == "MATH":
-        kind, name, *bounds = [part.strip() for part in inside.split(",")]
+        kind, name, *bounds, _ = [part.strip() for part in inside.split(",", 5)]
         return Row(kind, f"{name}(x)", 1, "Real", bounds[1] != "0", meaning, tuple(bounds))
     match = re.fullmatch(r'(\w+), (?:"([^"]*)", )?(\d), (\w+), \w+, (\w+)', inside)
     kind, written, operands, cls, cost = match.groups()

@@ -108,7 +108,7 @@ struct Bound {
 };
 
 constexpr Bound bounds[] = {
-#define MATH(Name, name, f32, f64, gpu) {Kind::Name, f32, f64},
+#define MATH(Name, name, f32, f64, gpu, tangent) {Kind::Name, f32, f64},
 #include "ir/numbers/elementwise.def"
 };
 

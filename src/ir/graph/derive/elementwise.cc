@@ -43,13 +43,35 @@ Term plus(Term a, Term b) {
 }
 Term times(Term tangent, Term factor) { return tangent ? tangent * factor : tangent; }
 
+// The functions of a real number, for the tangents in the rows of elementwise.def.
+namespace row {
+
+using std::numbers::inv_sqrtpi;
+using std::numbers::ln2;
+#define MATH(Name, name, ...) \
+  [[maybe_unused]] Term name(Term x) { return x.apply(Kind::Name); }
+#include "ir/numbers/elementwise.def"
+
 /// d/dx of x/2 * (1 + tanh(u)) with u = sqrt(2/pi) * (x + 0.044715 x^3).
 Term gelu_slope(Term x) {
   const double a = std::sqrt(2 / std::numbers::pi), b = 0.044715;
   Term square = x * x;
-  Term bend = (x * a * (square * b + 1.0)).apply(Kind::Tanh);
+  Term bend = tanh(x * a * (square * b + 1.0));
   return (bend + 1.0) * 0.5 + x * 0.5 * (1.0 - bend * bend) * ((square * (3 * b) + 1.0) * a);
 }
+
+/// d/dx of x * sigmoid(x).
+Term silu_slope(Term x) {
+  Term s = sigmoid(x);
+  return s * (x * (1.0 - s) + 1.0);
+}
+
+/// That of y = name(x); t, of x.
+#define MATH(Name, name, f32, f64, gpu, tangent) \
+  Term tangent_of_##name([[maybe_unused]] Term x, [[maybe_unused]] Term y, Term t) { return tangent; }
+#include "ir/numbers/elementwise.def"
+
+}  // namespace row
 
 /// a^b by a, and by b: b * a^(b - 1), which is 0 for b = 0, and a^b * log(a), which is 0 for a = 0.
 Term power_tangent(const Operands& x) {
@@ -77,29 +99,14 @@ Term tangent_of(Op* op, Forward& forward) {
   Operands x(op, forward);
   Builder& builder = forward.builder();
   switch (op->info().elementwise) {
+#define MATH(Name, name, ...) \
+  case Kind::Name: return row::tangent_of_##name(x[0], x.result(), x.tangent(0));
+#include "ir/numbers/elementwise.def"
     case Kind::Neg: return -x.tangent(0);
     case Kind::Abs: return x.tangent(0) * x[0].apply(Kind::Sign);
-    case Kind::Exp: return x.tangent(0) * x.result();
-    case Kind::Exp2: return x.tangent(0) * (x.result() * std::numbers::ln2);
-    case Kind::Expm1: return x.tangent(0) * (x.result() + 1.0);
-    case Kind::Log: return x.tangent(0) / x[0];
-    case Kind::Log2: return x.tangent(0) / (x[0] * std::numbers::ln2);
-    case Kind::Log1p: return x.tangent(0) / (x[0] + 1.0);
     case Kind::Sqrt: return x.tangent(0) * (0.5 / x.result());
     case Kind::Rsqrt: return x.tangent(0) * (x.result() / x[0] * -0.5);
     case Kind::Reciprocal: return x.tangent(0) * -(x.result() * x.result());
-    case Kind::Sin: return x.tangent(0) * x[0].apply(Kind::Cos);
-    case Kind::Cos: return x.tangent(0) * -x[0].apply(Kind::Sin);
-    case Kind::Tanh: return x.tangent(0) * (1.0 - x.result() * x.result());
-    case Kind::Sigmoid: return x.tangent(0) * (x.result() * (1.0 - x.result()));
-    case Kind::Erf: return x.tangent(0) * ((-(x[0] * x[0])).apply(Kind::Exp) * (2 / std::sqrt(std::numbers::pi)));
-    case Kind::Erfinv:
-      return x.tangent(0) * ((x.result() * x.result()).apply(Kind::Exp) * (std::sqrt(std::numbers::pi) / 2));
-    case Kind::Gelu: return x.tangent(0) * gelu_slope(x[0]);
-    case Kind::Silu: {
-      Term s = x[0].apply(Kind::Sigmoid);
-      return x.tangent(0) * (s * (x[0] * (1.0 - s) + 1.0));
-    }
     case Kind::Relu: return where(x[0].apply(Kind::Gt, x[0].filled(0)), x.tangent(0), x[0].filled(0));
     case Kind::Add: return plus(x.tangent(0), x.tangent(1));
     case Kind::Sub: return x.tangent(1) ? plus(x.tangent(0), -x.tangent(1)) : x.tangent(0);
