@@ -151,8 +151,8 @@ void LargeParts::iterations(int a, int b) {
           "        {{r}} = {{r}} * 0.25 + {{1}}[i]\n", "        {{r}} = {{r}} * 0.25 + sum({{1}}[i:i + 1], axis=0)\n",
           "        for j in range({0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j] * {{1}}[i]\n",
           "        for j in range(i, {0}):\n            {{r}} = {{r}} * 0.25 + tanh({{1}}[i]) - {{1}}[j]\n",
-          "        for j in range(i + 1, {0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j]\n        {{r}} = {{r}} + "
-          "{{1}}[i]\n"};
+          ("        for j in range(i + 1, {0}):\n            {{r}} = {{r}} * 0.25 + {{1}}[j]\n"
+           "        {{r}} = {{r}} + {{1}}[i]\n")};
       std::string extent = type(parts).dims[0]->text;
       add("    {r} = {0}\n    for i in range(" + extent + "):\n" +
               fmt::format(fmt::runtime(random_.of(bodies)), extent),

@@ -2,7 +2,7 @@
 import numpy as np
 
 RNG = np.random.default_rng(11)
-CASES, OTHERS = [], []  # of f32 and integers, and of other floats
+CASES, OTHERS = [], []  # for all CPUs and the interpreter, and for this CPU alone
 ROUNDINGS = {"bf16": 2.0**-8, "f16": 2.0**-11, "f64": 2.0**-53}  # at most, of a number
 
 
@@ -17,6 +17,11 @@ def case(signature, body, inputs, wanted, tolerance=2e-5, units=None):
         given = [stored(v, dtype) if v.dtype.kind == "f" else v for v in inputs]
         results = results_of(wanted, map(loaded, given))
         OTHERS.append((signature.replace("f32", dtype), body, given, results, units * rounding))
+
+
+def on_host(signature, body, inputs, wanted, tolerance):
+    """The same for this CPU alone: one more dtype of what is tried on all of them."""
+    OTHERS.append((signature, body, inputs, results_of(wanted, inputs), tolerance))
 
 
 def results_of(wanted, inputs):

@@ -1,6 +1,7 @@
 #include "runtime/tsr/train/interrupt.h"
 
 #include <csignal>
+#include <initializer_list>
 
 namespace tessera::tool::train {
 

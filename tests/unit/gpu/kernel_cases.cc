@@ -481,6 +481,21 @@ def f(q: Tensor[1, 4, S, 20, f16], k: Tensor[1, 2, T, 20, f16], bias: Tensor[4, 
                            score_mod=lambda s, b, h, i, j: 2.0 * tanh(s / 2.0) - 0.1 * cast(i - j, f32))
     return a, l, flash_attention(q, (k, k, n), causal=True, mask_mod=lambda b, h, i, j: i // 4 == j // 4, dropout=0.2)
 )", {{{"S", 9}, {"T", 35}}, {{"S", 1}, {"T", 8}}}, 4e-3),
+      kernel_case("log-sums of attention in f64", R"(
+@jit
+def f(q: Tensor[1, 6, M, 16, f64], k: Tensor[1, 2, N, 16, f64], v: Tensor[1, 2, N, 17, f64]) -> Tensor[1, 6, M, f64]:
+    return flash_attention(q, k, v, causal=True, scale=1.5, return_lse=True)[1]
+)", {{{"M", 3}, {"N", 5}}}, 1e-5),
+      kernel_case("sums over the rows of a square", R"(
+@kernel.schedule(Schedule(BP=3))
+def sums(x: Tensor[P, Q, f32], y: Region[reduce_sum] Tensor[Q, f32]):
+    t = tile.context(p=P, q=Q)
+    tile.store(tile.sum(tile.load(x, (t.i, t.j), (t.p, t.q)), axis=0), y)
+
+@jit
+def f(x: Tensor[17, 17, f32], y: Tensor[17, f32]) -> Tensor[17, f32]:
+    return sums(x, y)
+)", {{}}, 1e-5),
       kernel_case("rotary embedding", R"(
 from tessera.rotary_embedding import rotary_embedding
 

@@ -136,3 +136,16 @@ TEST_CASE("every kernel has PTX that assembles without spills or losses") {
     }
   }
 }
+
+TEST_CASE("a GPU without instructions of its own has PTX that assembles") {
+  bool assembles = !codegen::find_ptxas().empty();
+  for (const GpuCase* each : cases_named({"matmul", "softmax", "layer", "attention"})) {
+    INFO(each->name);
+    GpuProgram program(*each, "cuda:sm_89");
+    std::string ptx = ptx_of(program);
+    bool is_for_it = ptx.find(".target sm_89\n") != std::string::npos;
+    CHECK(is_for_it);
+    if (!assembles) continue;
+    CHECK(codegen::assemble_ptx(ptx, program.machine(), {}, program.diagnostics(), {}));
+  }
+}

@@ -282,6 +282,7 @@ class KernelBuilder final : public Lowering {
                                         bool is_whole) const;
   std::string index_text(const KernelAxis& axis, Op* op) const;
   bool check_indices();
+  size_t parts_of(const Value* memory) const;
   std::string asked_text(Op* op, size_t axis, Dim extent, Dim tile) const;
   bool check_loop_extents();
 

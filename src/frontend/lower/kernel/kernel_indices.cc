@@ -67,6 +67,12 @@ std::optional<KernelBuilder::WrongIndex> KernelBuilder::wrong_index(const Counte
   return std::nullopt;
 }
 
+/// How many dimensions of memory are the parts of a sum, which stand before those of the source.
+size_t KernelBuilder::parts_of(const Value* memory) const {
+  auto region = std::ranges::find(kernel_.regions, memory, &Region::out);
+  return region == kernel_.regions.end() ? 0 : region->parts.size();
+}
+
 /// Refuses the index of one axis on a dimension or for a tile of another.
 bool KernelBuilder::check_indices() {
   if (evaluator_.is_open()) return true;
@@ -76,17 +82,21 @@ bool KernelBuilder::check_indices() {
     if (!access) return;
     auto parameter = kernel_.parameters.find(access->memory);
     if (parameter == kernel_.parameters.end() || access->tile.size() != access->index.size()) return;
-    std::vector<const KernelAxis*> axes = match_axes(parameter->second->type.dims, access->memory->type()->dims);
+    size_t parts = parts_of(access->memory);
+    std::vector<Dim> dims = access->memory->type()->dims;
+    dims.erase(dims.begin(), dims.begin() + std::ptrdiff_t(parts));
+    std::vector<const KernelAxis*> axes = match_axes(parameter->second->type.dims, dims);
     auto asked = kernel_.origins.asked.find(op);
-    for (size_t i = 0; good && i < access->index.size(); ++i) {
+    for (size_t i = parts; good && i < access->index.size(); ++i) {
       std::optional<Counter> counter = counter_of(access->index[i]);
       if (!counter) continue;
-      const KernelAxis* axis = axes[access->first() + i];
+      size_t dim = access->first() + i - parts;
+      const KernelAxis* axis = axes[dim];
       const KernelAxis* tile = asked == kernel_.origins.asked.end() ? nullptr : asked->second[i];
       auto wrong = wrong_index(*counter, axis, tile, access->tile[i] == access->extent(i));
       if (!wrong) continue;
       good = false;
-      std::string place = fmt::format("dimension {} of '{}'", access->first() + i, parameter->second->name);
+      std::string place = fmt::format("dimension {} of '{}'", dim, parameter->second->name);
       auto builder = report(diag::index_of_axis, op->loc(), counter->name, wrong->counts,
                             fmt::format(fmt::runtime(wrong->wanted), place));
       if (counter->loc.known()) builder.label(counter->loc, "the loop counts them");

@@ -212,7 +212,10 @@ Value* TileEmitter::part(Op* concat, unsigned position) {
 }
 
 void TileEmitter::store(Value* tile, const TileMemory& memory) {
-  tile = reshape(tile, memory_shape(memory));
+  // What is equal along an axis may have a tile of 1 there; its memory has all of it.
+  std::vector<Dim> shape = tile->type()->dims;
+  for (int axis : memory.axes) shape[size_t(axis)] = blocks_[size_t(axis)];
+  tile = reshape(widen(tile, shape), memory_shape(memory));
   std::vector<Value*> indices;
   for (int axis : memory.axes) indices.push_back(index(axis));
   if (memory.axes.empty()) indices.push_back(index(-1));

@@ -1,5 +1,7 @@
 #include "passes/tile/pipeline/loop_pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
