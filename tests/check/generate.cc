@@ -268,8 +268,6 @@ class ModelGenerator : public PracticalForms {
           {{batch, steps(height, 2), steps(width, 3), number(channels)}, dtype});
     }
     int64_t groups = random_.one_in(2) ? 1 : random_.one_in(2) ? 2 : channels;
-    // One channel a group is a kernel of the library, which the interpreter of graphs does not call.
-    if (groups == channels) groups = 1;
     int64_t results = groups == 1 ? 1 + int64_t(random_.pick(5)) : groups * (1 + int64_t(random_.pick(2)));
     int w = argument({{number(3), number(2), number(channels / groups), number(results)}, dtype}, Fill::Uniform);
     add(fmt::format("conv2d({{0}}, {{1}}, strides=({}, {}), padding=({}, {}), groups={})", stride, stride, edge, edge,

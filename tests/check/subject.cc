@@ -13,6 +13,7 @@
 #include "ir/text/entries.h"
 #include "ir/text/verifier.h"
 #include "passes/pipeline.h"
+#include "tools/driver/called_kernels.h"
 #include "unit/compiled/runtime_call.h"
 #include "unit/passes/host_runner.h"
 
@@ -138,14 +139,45 @@ std::optional<DimValues> Subject::bind(const Tensors& arguments) {
 }
 
 std::optional<Tensors> Subject::interpret(const Tensors& arguments) {
-  auto results = graph::evaluate(entry(), copies_of(arguments), {}, text_.diagnostics);
+  auto results = graph::evaluate(entry(), copies_of(arguments), calling_kernels(*original_), text_.diagnostics);
   if (!results) return std::nullopt;
   return std::move(*results);
 }
 
-bool Subject::run_passes(Module& module, std::span<const PassId> passes, const Machine* machine) {
+graph::EvalOptions Subject::calling_kernels(Module& graph) {
+  std::vector<std::unique_ptr<Module>> kernels = driver::kernel_calls_of(graph, text_.sources);
+  size_t next = 0;
+  for (Op* function : *graph.body()) {
+    walk(function, [&](Op* op) {
+      if (op->is(graph::info(graph::OpKind::KernelCall))) called_.try_emplace(op, std::move(kernels[next++]));
+    });
+  }
+  graph::EvalOptions options;
+  options.call_kernel = [this](Op* call, const std::vector<const TensorValue*>& operands,
+                               const DimValues& dims) -> Result<Tensors> {
+    Module& kernel = *called_.at(call);
+    std::string name(kernel.name());
+    const Machine* machine = find_machine("cpu:x86-64-v3");
+    if (kernel.level() == Level::Graph) {
+      kernel.set(common::Module::entry, name);
+      kernel.set(common::Module::target, machine->name);
+      if (!run_passes(kernel, interpreter_pipeline(), machine, name)) return failure;
+    }
+    Tensors arguments;
+    for (const TensorValue* operand : operands) arguments.push_back(std::move(*operand->clone()));
+    try {
+      return TileRunner(dims, text_.diagnostics, nullptr).run(kernel.find(name), arguments);
+    } catch (const std::runtime_error&) {
+      return failure;  // which is among the diagnostics
+    }
+  };
+  return options;
+}
+
+bool Subject::run_passes(Module& module, std::span<const PassId> passes, const Machine* machine,
+                         std::string_view entry) {
   PassManager manager({});
-  PassContext context{text_.diagnostics, machine, compiled_.library.get(), machine ? "f" : "", {}};
+  PassContext context{text_.diagnostics, machine, compiled_.library.get(), machine ? std::string(entry) : "", {}};
   return bool(manager.run(module, steps_of(passes), context)) && bool(verify(module, text_.diagnostics));
 }
 
@@ -216,7 +248,8 @@ std::optional<Tensors> Subject::compute(const Tensors& arguments, const Tensors&
       return test::call_function(function_, arguments, shapes, loaded_);
     }
     if (way_ == Way::Graph) {
-      auto results = graph::evaluate(optimised_->find("f"), copies_of(arguments), {}, text_.diagnostics);
+      auto results = graph::evaluate(optimised_->find("f"), copies_of(arguments), calling_kernels(*optimised_),
+                                     text_.diagnostics);
       if (results) return std::move(*results);
       problem_ = messages();
       return std::nullopt;

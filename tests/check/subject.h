@@ -2,12 +2,14 @@
 // A source whose entry `f` can be computed in every way there is: by the interpreters of its levels, and by the machine
 // code of each CPU that this processor can be, through libtessera.
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "frontend/frontend.h"
+#include "ir/graph/eval.h"
 #include "ir/numbers/machine.h"
 #include "ir/numbers/tensor.h"
 #include "passes/pass_manager.h"
@@ -60,7 +62,9 @@ class Subject {
   std::string prepared_text() const;
 
  private:
-  bool run_passes(Module& module, std::span<const PassId> passes, const Machine* machine);
+  bool run_passes(Module& module, std::span<const PassId> passes, const Machine* machine, std::string_view entry = "f");
+  /// Those of the interpreter of a graph, which calls the kernels that the graph calls.
+  graph::EvalOptions calling_kernels(Module& graph);
   Result<std::string> bundle(const Machine& machine);
   bool load(const Machine& machine);
   void unload();
@@ -68,6 +72,7 @@ class Subject {
   TextFixture text_;
   frontend::FrontendResult compiled_;
   std::unique_ptr<Module> original_, optimised_, module_;
+  std::map<Op*, std::unique_ptr<Module>> called_;  ///< kernels of level tile, by their calls
   Way way_ = Way::Graph;
   const Machine* machine_ = nullptr;
   std::string problem_;

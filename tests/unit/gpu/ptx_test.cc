@@ -139,7 +139,7 @@ TEST_CASE("every kernel has PTX that assembles without spills or losses") {
 
 TEST_CASE("a GPU without instructions of its own has PTX that assembles") {
   bool assembles = !codegen::find_ptxas().empty();
-  for (const GpuCase* each : cases_named({"matmul", "softmax", "layer", "attention"})) {
+  for (const GpuCase* each : cases_named({"matmul of wide", "softmax", "layer"})) {
     INFO(each->name);
     GpuProgram program(*each, "cuda:sm_89");
     std::string ptx = ptx_of(program);
