@@ -20,6 +20,7 @@ class HostProgram {
   void set_loc(Loc loc) { builder_.set_loc(loc); }
   /// The buffer of an argument, a constant, or a value that was defined.
   Value* buffer(Value* graph);
+  bool has_buffer(Value* graph) const { return buffers_.count(graph) != 0; }
   /// The buffer under other dims of the same number of elements.
   Value* under(Value* buffer, const std::vector<Dim>& dims);
   /// A buffer without elements whose first extent is a size, which may depend on counters of loops.
