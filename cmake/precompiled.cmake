@@ -1,6 +1,6 @@
 # Headers that nearly every source of a room reads, compiled once (TESSERA_PRECOMPILE; bench/NOTES.md
 # has what it saves). A set has what seldom changes: an edit of one of its headers compiles all of its
-# readers anew. The preset `clang` goes without, so that a source that forgets an include is found.
+# readers anew. The presets for checks go without; `clang` finds a source that forgets an include.
 
 set(standard_headers <algorithm> <array> <charconv> <cstdint> <functional> <map> <memory> <numeric>
     <optional> <set> <span> <string> <string_view> <unordered_map> <utility> <variant> <vector>)
