@@ -32,15 +32,6 @@ std::string_view misplaced_name(ast::NodeKind kind) {
   }
 }
 
-bool returns(ast::StmtList body) {
-  bool found = false;
-  for (const ast::Stmt* stmt : body) {
-    ast::walk(*stmt,
-              [&](const ast::Node& node) { found = found || node.kind == ast::NodeKind::Return; });
-  }
-  return found;
-}
-
 /// Whether a body has a word that ends loops elsewhere, which is an error of its own.
 bool leaves(ast::StmtList body) {
   bool found = false;
@@ -87,7 +78,7 @@ Flow Evaluator::give_up() {
 
 Flow Evaluator::skip(ast::StmtList body, Scope& scope) {
   if (is_open()) return explore(body, scope);
-  if (returns(body)) return give_up();
+  if (ast::return_in(body)) return give_up();
   for (std::string_view name : names::assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
   return Flow::Next;
 }
@@ -221,7 +212,7 @@ void Evaluator::warn_unused(const ast::Expr& expr, const Datum& value, Scope& sc
   const Function* function = frame().function;
   bool has_def = function && function->def;
   bool lacks_return = has_def && (function->kind != FunctionKind::Kernel || function->def->return_type);
-  if (lacks_return && !returns(function->def->body)) return;  // the value may be what was to be returned
+  if (lacks_return && !ast::return_in(function->def->body)) return;  // the value may be what was to be returned
   const auto* call = ast::as<ast::Call>(&expr);
   const Datum callee = call ? evaluate(*call->callee, scope) : Datum::none();
   if (has_effect(expr, frame()) || prints(callee)) return;
@@ -442,7 +433,7 @@ Flow Evaluator::execute_iteration(ast::StmtList body, Scope& scope) {
 
 Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
   const auto* constant = ast::as<ast::Bool>(stmt.condition);
-  if (constant && constant->value && !returns(stmt.body) && !leaves(stmt.body)) {
+  if (constant && constant->value && !ast::return_in(stmt.body) && !leaves(stmt.body)) {
     report(diag::wrong_kind, stmt.condition->loc, "the condition of 'while'", "always True", "one that becomes False")
         .help("a loop of n iterations is 'for i in range(n):'");
     return skip(stmt.body, scope);

@@ -181,4 +181,19 @@ void walk(const Node& root, const std::function<void(const Node&)>& visit) {
   }
 }
 
+const Node* return_in(StmtList body) {
+  Nodes stack(body.rbegin(), body.rend());
+  Nodes children;
+  while (!stack.empty()) {
+    const Node* node = stack.back();
+    stack.pop_back();
+    if (node->kind == NodeKind::Return) return node;
+    if (node->kind == NodeKind::Def || node->kind == NodeKind::Module) continue;
+    children.clear();
+    append_children(*node, children);
+    stack.insert(stack.end(), children.rbegin(), children.rend());
+  }
+  return nullptr;
+}
+
 }  // namespace tessera::ast

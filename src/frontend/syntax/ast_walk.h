@@ -14,4 +14,7 @@ void append_children(const Node& node, std::vector<const Node*>& children);
 /// Calls `visit` for the node and all below it, parents before children. Iterative: any depth.
 void walk(const Node& root, const std::function<void(const Node&)>& visit);
 
+/// The first statement by which a body returns, those of functions that it defines left out; null where it does not.
+const Node* return_in(StmtList body);
+
 }  // namespace tessera::ast

@@ -27,15 +27,19 @@ std::string type_text(const IrValue& value) {
   return fmt::format("{} of {}", to_text(value.value->type()->dims), to_string(value.storage));
 }
 
-/// Where a block returns; unknown if it does not.
-Loc return_in(ast::StmtList body) {
-  Loc found;
-  for (const ast::Stmt* stmt : body) {
-    ast::walk(*stmt, [&](const ast::Node& node) {
-      if (node.kind == ast::NodeKind::Return && !found.known()) found = node.loc;
-    });
+/// What a loop may begin with where iterations leave `after` in the place of a number: `zeros((M, N), f32)`.
+std::string start_text(const Datum& before, const Datum& after) {
+  std::string dims, dtype = after.is(DatumKind::Int) || after.is(DatumKind::Dim) ? "i64" : "f32";
+  if (after.is_ir()) {
+    const std::vector<Dim>& extents = after.as_ir().value->type()->dims;
+    for (size_t i = 0; i < extents.size(); ++i) dims += (i ? ", " : "") + std::string(extents[i]->text);
+    if (extents.size() == 1) dims += ",";
+    dtype = to_string(after.as_ir().storage);
   }
-  return found;
+  bool is_zero = before.is_number() && before.as_double() == 0;
+  bool has_value = is_zero || before.is_number();
+  return is_zero ? fmt::format("zeros(({}), {})", dims, dtype)
+                 : fmt::format("full(({}), {}, {})", dims, has_value ? to_text(before) : "value", dtype);
 }
 
 }  // namespace
@@ -87,6 +91,8 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
                                           now[k].storage, "an iteration leaves it here", carried.names[i],
                                           type_text(was[k]), type_text(now[k]));
       if (!session().is_builtin(was[k].origin)) builder.label(was[k].origin, "the value that enters is made here");
+      bool begins_as_number = !same_dims && was[k].value->type()->dims.empty() && after.is_ir();
+      if (begins_as_number) builder.help("start with what iterations leave: " + start_text(Datum::integer(0), after));
       return std::nullopt;
     }
     if (!fits) {
@@ -106,7 +112,7 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
     if (!before || before->value.object_as<LocalName>()) {
       outer.set(name, Datum::object(std::make_shared<LocalName>()), now->loc);
     } else if (!equal(before->value, now->value)) {
-      std::string tensor = "start with a tensor: zeros((), f32), or full(shape, value, dtype)";
+      std::string tensor = fmt::format("start with a tensor: {} = {}", name, start_text(before->value, now->value));
       std::string rows = fmt::format("start with a tensor {0} = zeros((S, D), f32), and give it rows: {0} = "
                                      "where((arange(S, i64) == i)[:, None], value, {0})", name);
       report(diag::loop_carried_constant, now->loc, name).help(before->value.is(DatumKind::List) ? rows : tensor);
@@ -161,8 +167,8 @@ void GraphBuilder::yield(const std::vector<Value*>& values, Loc loc) {
 /// Runs the body of a loop in its region and ends the region; false when an error was reported.
 bool GraphBuilder::fill_body(const Carried& carried, ast::StmtList body, Block* block, Scope& inner, Scope& outer,
                              Loc loc) {
-  if (Loc place = return_in(body); place.known()) {
-    report(diag::return_in_loop, place)
+  if (const ast::Node* place = ast::return_in(body)) {
+    report(diag::return_in_loop, place->loc)
         .help("a loop carries values: y = where(condition, x[i], y) keeps one, and 'return y' stands behind the loop");
     return false;
   }
@@ -399,8 +405,8 @@ std::optional<Flow> GraphBuilder::branch(const Datum& condition, const ast::If& 
     branches.condition = nullptr;
   }
   for (size_t i = arm; i <= stmt.arms.size(); ++i) {
-    Loc place = return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
-    if (place.known()) return returning_branch(branches, stmt, arm, place, scope);
+    const ast::Node* place = ast::return_in(i < stmt.arms.size() ? stmt.arms[i].body : stmt.else_body);
+    if (place) return returning_branch(branches, stmt, arm, place->loc, scope);
   }
   branches.names = names_of_arms(stmt, arm);
   bool filled = fill_branches(branches, scope, loc, [&](unsigned r, Scope& inner) {

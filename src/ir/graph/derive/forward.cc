@@ -7,7 +7,7 @@
 namespace tessera::graph {
 
 Value* Forward::tangent(const Value* value) const {
-  auto found = tangents_.find(value);
+  auto found = tangents_.find(now(value));
   return found == tangents_.end() ? nullptr : found->second;
 }
 
@@ -20,7 +20,7 @@ void Forward::set(const Value* value, Value* tangent) {
   if (!tangent) return;
   TSR_CHECK(same_dims(value->type(), tangent->type()) && value->type()->dtype == tangent->type()->dtype,
             "a tangent has the dims and the dtype of its value");
-  tangents_[value] = tangent;
+  tangents_[now(value)] = tangent;
 }
 
 void Forward::replace(Value* value, Value* with) {
@@ -28,7 +28,7 @@ void Forward::replace(Value* value, Value* with) {
   replaced_[value] = with;
 }
 
-Value* Forward::now(Value* value) const {
+const Value* Forward::now(const Value* value) const {
   auto found = replaced_.find(value);
   return found == replaced_.end() ? value : now(found->second);
 }

@@ -56,10 +56,11 @@ class Forward {
   /// Uses `with` for a value from here on, wherever it is used.
   void replace(Value* value, Value* with);
   /// What was put in the place of a value; itself for most.
-  Value* now(Value* value) const;
+  Value* now(Value* value) const { return const_cast<Value*>(now(static_cast<const Value*>(value))); }
+  const Value* now(const Value* value) const;
 
   Builder& builder() const { return *builder_; }
-  /// Null: 0.
+  /// That of what stands in the value's place now. Null: 0.
   Value* tangent(const Value* value) const;
   /// The same, of the value's dims and dtype also where it is 0.
   Value* tangent_or_zero(Value* value);
