@@ -172,6 +172,14 @@ Attr reduction_identity(Context& context, std::string_view kind, DType dtype) {
   return context.integer(greatest ? top : -top - 1);
 }
 
+Attr outside_of(Op* op) {
+  bool is_gather = op->is(info(OpKind::Gather));
+  if (Attr fill = is_gather ? op->attr(attr::Gather::fill) : op->attr(attr::Take::fill)) return fill;
+  Context& context = op->module()->context();
+  bool has_nan = is_float(op->result()->type()->dtype);
+  return has_nan ? context.number(std::numeric_limits<double>::quiet_NaN()) : context.integer(0);
+}
+
 ElementwiseKind reduction_op(std::string_view kind) {
   if (kind == "sum") return ElementwiseKind::Add;
   if (kind == "prod") return ElementwiseKind::Mul;

@@ -50,6 +50,8 @@ Value* dot_pairs(Builder& builder, Value* a, Value* b, Value* c, bool sequential
 /// The number that changes nothing when a reduction of that kind combines it: 0, 1, the least or
 /// greatest.
 Attr reduction_identity(Context& context, std::string_view kind, DType dtype);
+/// What rows outside the table of a gather, and elements outside the memory of a take, read as.
+Attr outside_of(Op* op);
 /// The elementwise op that a reduction of that kind repeats.
 ElementwiseKind reduction_op(std::string_view kind);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <set>
 
@@ -248,9 +247,10 @@ void KernelRun::run_take(Op* op) {
   std::vector<Value*> index = op->ins(in::Take::index);
   AccessMade made = plain_access(window, false);
   EvalValue& result = make(op);
+  Element outside = element_of(outside_of(op), dtype);
   for (size_t flat = 0; flat < result.elements.size() && !failed_; ++flat) {
     Element& element = result.elements[flat];
-    element = is_float(dtype) ? Element{.f = std::nan("")} : Element{.i = 0};
+    element = outside;
     std::optional<size_t> byte = place_of(window, index, flat, dtype);
     if (!byte) continue;
     touch(*window.memory, *byte, byte_size(dtype), made, many_warps);
@@ -291,6 +291,7 @@ void KernelRun::run_gather(Op* op) {
   bool unsigned_row = op->in(in::Gather::rows)->type()->dtype == DType::U64;
   AccessMade made = plain_access(table, false);
   EvalValue& result = make(op);
+  Element outside = element_of(outside_of(op), dtype);
   for_each_index(result.dims, [&](const Position& position, size_t flat) {
     Element& element = result.elements[flat];
     element = is_float(dtype) ? Element{.f = 0} : Element{.i = 0};
@@ -299,8 +300,8 @@ void KernelRun::run_gather(Op* op) {
     bool in_table = row >= 0 && row < table.dims[0] && !(unsigned_row && row < 0);
     if (in_table) {
       element = read(table, {row, column + position[1]}, dtype, made, many_warps);
-    } else if (is_float(dtype)) {
-      element.f = std::nan("");
+    } else {
+      element = outside;
     }
   });
 }

@@ -47,57 +47,73 @@ Value* IntegerOps::sign(Value* a) {
 
 Value* IntegerOps::relu(Value* a) { return is_signed(a) ? b_.max(a, b_.zero(a->type())) : a; }
 
-IntegerOps::Division IntegerOps::division(Value* a, Value* b) {
-  Type type = a->type();
-  Value* divisor = b;
+Value* IntegerOps::divide(Value* a, Value* b) { return division(Rounding::Zero, a, b).quotient; }
+
+Value* IntegerOps::floor_divide(Value* a, Value* b) {
   std::optional<int64_t> known = constant_lanes(b);
-  bool harmless = known && *known != 0 && *known != -1;
-  if (!harmless) {
-    Value* unsafe = b_.op(Kind::Eq, b, b_.zero(type));
-    if (is_signed(a)) unsafe = b_.bit_or(unsafe, b_.op(Kind::Eq, b, b_.integer(type, -1)));
-    divisor = b_.select(unsafe, b_.integer(type, 1), b);
+  if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
+    return safely(Kind::Shr, a, b_.integer(a->type(), std::countr_zero(uint64_t(*known))));
+  }
+  return division(Rounding::Down, a, b).quotient;
+}
+
+Value* IntegerOps::modulo(Value* a, Value* b) {
+  std::optional<int64_t> known = constant_lanes(b);
+  if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
+    return b_.bit_and(a, b_.integer(a->type(), *known - 1));
+  }
+  return division(Rounding::Down, a, b).remainder;
+}
+
+IntegerOps::Division IntegerOps::division(Rounding rounding, Value* a, Value* b) {
+  if (range_of(a).least >= 0 && range_of(b).least >= 0) rounding = Rounding::Zero;
+  auto known = made_.find({b_.at().block(), rounding, a, b});
+  if (known != made_.end()) return known->second;
+  Division made = divided(rounding, a, b);
+  made_[{b_.at().block(), rounding, a, b}] = made;
+  return made;
+}
+
+/// A GPU has no instruction for numbers of 64 bits: its assembler calls a function of a hundred.
+IntegerOps::Division IntegerOps::divided(Rounding rounding, Value* a, Value* b) {
+  if (!machine_.is_gpu() || a->type()->dtype != DType::I64) return divided_long(rounding, a, b);
+  if (fits_u32(a) && fits_u32(b)) return divided_short(a, b);
+  std::optional<int64_t> known = constant_lanes(b);
+  bool rounds_down = rounding == Rounding::Down || range_of(a).least >= 0;
+  if (rounds_down && known && *known > 0 && *known < 1 << 16) return floor_by_digits(a, *known);
+  return chosen_when_run(rounding, a, b);
+}
+
+/// Of numbers that have 32 bits, as indices of programs have.
+IntegerOps::Division IntegerOps::divided_short(Value* a, Value* b) {
+  Type type = b_.like(a->type(), DType::U32);
+  auto shortened = [&](Value* value) {
+    std::optional<int64_t> known = constant_lanes(value);
+    return known ? b_.integer(type, *known) : b_.cast(value, DType::U32);
+  };
+  auto [quotient, remainder] = divided_long(Rounding::Zero, shortened(a), shortened(b));
+  return {b_.cast(quotient, DType::I64), b_.cast(remainder, DType::I64)};
+}
+
+IntegerOps::Division IntegerOps::divided_long(Rounding rounding, Value* a, Value* b) {
+  Type type = a->type();
+  ValueRange range = range_of(b);
+  Value *zero = b_.zero(type), *one = b_.integer(type, 1);
+  Value* by_zero = range.least <= 0 && range.most >= 0 ? b_.op(Kind::Eq, b, zero) : nullptr;
+  Value* by_minus_one = nullptr;
+  if (is_signed(a) && range.least < 0 && range.most >= -1) by_minus_one = b_.op(Kind::Eq, b, b_.integer(type, -1));
+  Value* divisor = b;
+  for (Value* unsafe : {by_zero, by_minus_one}) {
+    if (unsafe) divisor = b_.select(unsafe, one, divisor);
   }
   Value* quotient = safely(Kind::Div, a, divisor);
-  return {quotient, b_.sub(a, b_.mul(quotient, divisor))};
-}
-
-/// Whether the division is of 64 bits, for which a GPU's assembler calls a function of a hundred instructions, and of
-/// numbers that have 32. Indices of programs are.
-bool IntegerOps::divides_short(Value* a, Value* b) const {
-  return machine_.is_gpu() && a->type()->dtype == DType::I64 && fits_u32(a) && fits_u32(b);
-}
-
-Value* IntegerOps::shortened(Value* a) {
-  Type type = b_.like(a->type(), DType::U32);
-  std::optional<int64_t> known = constant_lanes(a);
-  return known ? b_.integer(type, *known) : b_.cast(a, DType::U32);
-}
-
-Value* IntegerOps::divide(Value* a, Value* b) {
-  if (divides_short(a, b)) return b_.cast(divide(shortened(a), shortened(b)), DType::I64);
-  Value* quotient = division(a, b).quotient;
-  std::optional<int64_t> known = constant_lanes(b);
-  if (known && *known != 0 && *known != -1) return quotient;
-  Type type = a->type();
-  if (is_signed(a)) {
-    Value* minus_one = b_.op(Kind::Eq, b, b_.integer(type, -1));
-    quotient = b_.select(minus_one, b_.op(Kind::Neg, a), quotient);
-  }
-  return b_.select(b_.op(Kind::Eq, b, b_.zero(type)), b_.zero(type), quotient);
-}
-
-/// The remainder is not 0 and has not the sign of the divisor.
-Value* IntegerOps::signs_differ(Value* remainder, Value* b) {
-  Value* zero = b_.zero(b->type());
-  Value* differ = b_.op(Kind::Lt, b_.bit_xor(remainder, b), zero);
-  return b_.bit_and(b_.op(Kind::Ne, remainder, zero), differ);
-}
-
-/// Whether the division is of 64 bits by a small positive number, for which a GPU has no instruction, and its assembler
-/// a call of a hundred.
-bool IntegerOps::divides_by_digits(Value* a, Value* b) const {
-  std::optional<int64_t> known = constant_lanes(b);
-  return machine_.is_gpu() && a->type()->dtype == DType::I64 && known && *known > 0 && *known < 1 << 16;
+  Value* remainder = b_.sub(a, b_.mul(quotient, divisor));
+  if (by_minus_one) quotient = b_.select(by_minus_one, b_.op(Kind::Neg, a), quotient);
+  if (by_zero) quotient = b_.select(by_zero, zero, quotient);
+  if (rounding == Rounding::Zero || !is_signed(a)) return {quotient, remainder};
+  // What remains and has not the sign of the divisor lies above the floor.
+  Value* lower = b_.bit_and(b_.op(Kind::Ne, remainder, zero), b_.op(Kind::Lt, b_.bit_xor(remainder, b), zero));
+  return {b_.select(lower, b_.sub(quotient, one), quotient), b_.select(lower, b_.add(remainder, b), remainder)};
 }
 
 /// Long division in digits of 16 bits, each step of which is one of 32 bits by a constant. Of a negative number that of
@@ -124,30 +140,34 @@ IntegerOps::Division IntegerOps::floor_by_digits(Value* a, int64_t divisor) {
   return {b_.bit_xor(quotient, sign), b_.select(negative, from_above, remainder)};
 }
 
-Value* IntegerOps::floor_divide(Value* a, Value* b) {
-  std::optional<int64_t> known = constant_lanes(b);
-  if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
-    return safely(Kind::Shr, a, b_.integer(a->type(), std::countr_zero(uint64_t(*known))));
+/// All lanes of both combined.
+Value* IntegerOps::any_lane(Kind combine, Value* a, Value* b) {
+  Value* all = nullptr;
+  for (Value* value : {a, b}) {
+    bool is_register = value->type()->is(TypeKind::Reg);
+    for (int64_t i = 0; i < (is_register ? value->type()->lanes : 1); ++i) {
+      Value* lane = is_register ? b_.extract(value, i) : value;
+      all = all ? b_.op(combine, all, lane) : lane;
+    }
   }
-  if (divides_short(a, b)) return divide(a, b);
-  if (divides_by_digits(a, b)) return floor_by_digits(a, *known).quotient;
-  Value* quotient = divide(a, b);
-  if (!is_signed(a)) return quotient;
-  Value* lower = signs_differ(division(a, b).remainder, b);
-  return b_.select(lower, b_.sub(quotient, b_.integer(a->type(), 1)), quotient);
+  return all;
 }
 
-Value* IntegerOps::modulo(Value* a, Value* b) {
-  std::optional<int64_t> known = constant_lanes(b);
-  if (known && *known > 0 && std::has_single_bit(uint64_t(*known))) {
-    return b_.bit_and(a, b_.integer(a->type(), *known - 1));
-  }
-  if (divides_short(a, b)) return b_.cast(modulo(shortened(a), shortened(b)), DType::I64);
-  if (divides_by_digits(a, b)) return floor_by_digits(a, *known).remainder;
-  Value* remainder = division(a, b).remainder;
-  if (!is_signed(a) && known && *known != 0) return remainder;
-  if (!is_signed(a)) return b_.select(b_.op(Kind::Eq, b, b_.zero(b->type())), b_.zero(a->type()), remainder);
-  return b_.select(signs_differ(remainder, b), b_.add(remainder, b), remainder);
+/// Of numbers whose sizes nobody knows, and which have 32 bits nearly always (LLVM's BypassSlowDivision does the same).
+IntegerOps::Division IntegerOps::chosen_when_run(Rounding rounding, Value* a, Value* b) {
+  Value* high = b_.shr(any_lane(Kind::Or, a, b), 32);
+  Value* are_short = b_.op(Kind::Eq, high, b_.zero(high->type()));
+  auto results = b_.choose(
+      are_short,
+      [&] {
+        Division made = divided_short(a, b);
+        return std::vector{made.quotient, made.remainder};
+      },
+      [&] {
+        Division made = divided_long(rounding, a, b);
+        return std::vector{made.quotient, made.remainder};
+      });
+  return {results[0], results[1]};
 }
 
 Value* IntegerOps::in_range(Value* amount) {

@@ -1,6 +1,9 @@
 #pragma once
 // Integer ops for which the machine's instruction is undefined or missing for some operands.
 
+#include <map>
+#include <tuple>
+
 #include "ir/numbers/machine.h"
 #include "passes/target/target_builder.h"
 
@@ -24,22 +27,26 @@ class IntegerOps {
   Value* shift_right(Value* a, Value* amount);
 
  private:
+  enum class Rounding { Zero, Down };
   struct Division {
-    Value* quotient;   ///< a / safe divisor, towards zero
+    Value* quotient;
     Value* remainder;  ///< 0 where the divisor is 0 or -1
   };
-  Division division(Value* a, Value* b);
-  bool divides_short(Value* a, Value* b) const;
-  Value* shortened(Value* a);
-  bool divides_by_digits(Value* a, Value* b) const;
+  Division division(Rounding rounding, Value* a, Value* b);
+  Division divided(Rounding rounding, Value* a, Value* b);
+  Division divided_short(Value* a, Value* b);
+  Division divided_long(Rounding rounding, Value* a, Value* b);
   Division floor_by_digits(Value* a, int64_t divisor);
-  Value* signs_differ(Value* remainder, Value* b);
+  Division chosen_when_run(Rounding rounding, Value* a, Value* b);
+  Value* any_lane(ElementwiseKind combine, Value* a, Value* b);
   Value* safely(ElementwiseKind kind, Value* a, Value* b);
   Value* in_range(Value* amount);
 
   TargetBuilder& b_;
   std::vector<Op*>& safe_;
   const Machine& machine_;
+  /// What a block has divided already.
+  std::map<std::tuple<Block*, Rounding, Value*, Value*>, Division> made_;
 };
 
 /// The value of an integer constant in every lane, if it is one.

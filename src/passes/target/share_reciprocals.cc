@@ -100,9 +100,13 @@ class SharedReciprocal {
     Value* divisor = division_->operand(1);
     std::optional<Few> few = few_divisors(b_, divisor);
     if (!few) return false;
-    choose(b_.bit_and(divisors_hold(few->from), dividends_hold(a)),
-           [&] { return quotient(a, divisor, spread(reciprocals(few->from), *few)); },
-           [&] { return wide_quotient(a, *few); });
+    Value* result = b_.choose(
+        b_.bit_and(divisors_hold(few->from), dividends_hold(a)),
+        [&] { return std::vector{quotient(a, divisor, spread(reciprocals(few->from), *few))}; },
+        [&] { return std::vector{wide_quotient(a, *few)}; })[0];
+    result->set_name(division_->result()->name());
+    division_->result()->replace_all_uses(result);
+    division_->erase();
     return true;
   }
 
@@ -191,29 +195,6 @@ class SharedReciprocal {
     Value* infinity = b_.number(numbers, std::numeric_limits<double>::infinity());
     return all_lanes(b_.bit_and(b_.op(Kind::Ge, least, b_.integer(bits, smallest_dividend_bits - 1)),
                                 b_.op(Kind::Lt, b_.op(Kind::Abs, sum), infinity)));
-  }
-
-  /// The quotient is what `make_fast` makes where the condition holds, else what `make_slow` does. What follows the
-  /// division goes to a block of its own.
-  template <typename Fast, typename Slow>
-  void choose(Value* condition, Fast&& make_fast, Slow&& make_slow) {
-    Block* before = division_->block();
-    std::vector<Block*> later;
-    for (Block* block = before->next(); block; block = block->next()) later.push_back(block);
-    Block* fast = b_.new_block();
-    Block* slow = b_.new_block();
-    Block* join = b_.new_block();
-    for (Block* block : later) before->region()->move_to_end(block);  // definitions stay before uses
-    Value* result = join->add_arg(division_->result()->type(), division_->result()->name());
-    division_->result()->replace_all_uses(result);
-    while (Op* op = division_->next()) op->move_to_end(join);
-    b_.at().set_end(before);
-    b_.cond_branch(condition, fast, {}, slow, {});
-    b_.at().set_end(fast);
-    b_.branch(join, {make_fast()});
-    b_.at().set_end(slow);
-    b_.branch(join, {make_slow()});
-    division_->erase();
   }
 
   Op* division_;

@@ -1,5 +1,7 @@
 #include "passes/target/target_builder.h"
 
+#include <utility>
+
 #include "ir/target/ops.h"
 
 namespace tessera {
@@ -181,6 +183,28 @@ void TargetBuilder::cond_branch(Value* condition, Block* then, std::vector<Value
   }
   builder_.op(target::info(OpKind::CondBranch), {{condition}}, {}, {},
               {{then, std::move(then_arguments)}, {otherwise, std::move(otherwise_arguments)}});
+}
+
+std::vector<Value*> TargetBuilder::choose(Value* condition, const std::function<std::vector<Value*>()>& make_fast,
+                                          const std::function<std::vector<Value*>()>& make_slow) {
+  Op* following = builder_.before();
+  Block* before = following->block();
+  std::vector<Block*> later;
+  for (Block* block = before->next(); block; block = block->next()) later.push_back(block);
+  Block *fast = new_block(), *slow = new_block(), *join = new_block();
+  for (Block* block : later) region_->move_to_end(block);  // definitions stay before uses
+  while (Op* op = following ? std::exchange(following, following->next()) : nullptr) op->move_to_end(join);
+  Op* first = join->front();
+  builder_.set_end(before);
+  cond_branch(condition, fast, {}, slow, {});
+  builder_.set_end(fast);
+  std::vector<Value*> values = make_fast(), results;
+  for (Value* value : values) results.push_back(join->add_arg(value->type()));
+  branch(join, std::move(values));
+  builder_.set_end(slow);
+  branch(join, make_slow());
+  builder_.set_before(first);
+  return results;
 }
 
 }  // namespace tessera

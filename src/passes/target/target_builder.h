@@ -1,6 +1,7 @@
 #pragma once
 // Makes target ops, with types deduced and integer constants folded. Shared by the passes that make them.
 
+#include <functional>
 #include <map>
 #include <span>
 
@@ -72,6 +73,10 @@ class TargetBuilder {
   void branch(Block* to, std::vector<Value*> arguments = {});
   void cond_branch(Value* condition, Block* then, std::vector<Value*> then_arguments, Block* otherwise,
                    std::vector<Value*> otherwise_arguments);
+  /// What `fast` makes where the condition holds, else what `slow` does: as many values of the same types. The ops from
+  /// the position on, before which there must be one, go to a block of their own; new ops stay before them.
+  std::vector<Value*> choose(Value* condition, const std::function<std::vector<Value*>()>& fast,
+                             const std::function<std::vector<Value*>()>& slow);
 
  private:
   Value* constant(Type type, Attr value);

@@ -18,10 +18,11 @@ namespace {
 using tile::OpKind;
 namespace attr = tile::attr;
 
-/// The global or scratch memory that an op with a site accesses; null for other ops, and for shared memory, which has
-/// no offsets.
+/// The global or scratch memory that an op with a site accesses; null for other ops, for shared memory, which has no
+/// offsets, and for a gather that says what rows outside the table read as.
 Value* accessed(Op* op) {
   if (!op->info().find_attribute(common::Access::site.name)) return nullptr;
+  if (op->is(tile::info(OpKind::Gather)) && op->has(attr::Gather::fill)) return nullptr;
   for (ValueClass cls : {ValueClass::ReadMemory, ValueClass::WrittenMemory}) {
     for (Value* memory : op->ins(cls)) {
       bool is_shared = memory->type()->is(TypeKind::View) && memory->type()->space == MemorySpace::Shared;

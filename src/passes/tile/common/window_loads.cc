@@ -42,14 +42,10 @@ class WindowGather {
       here.set_before(image_->parent_block()->front());
       table = tile::view(here, image_, {rows, dims.back()}, {dims.back(), table_.constant(1)}, table_.constant(0));
     }
-    if (inside_) row_ = op(Kind::Select, {inside_, row_, all(0)});
-    Value* found = b_.value(tile::info(OpKind::Gather), {{table}, {row_}, {offsets[2]}, limits_of(limits)}, elements_);
-    if (inside_) {
-      Value* there = reshaped(inside_, {rows_->dims[0], table_.constant(1)});
-      there = tile::broadcast(b_, there, elements_->dims);
-      Attr nothing = is_float(tile_->dtype) ? b_.context().number(0) : b_.context().integer(0);
-      found = op(Kind::Select, {there, found, tile::full(b_, elements_, nothing)});
-    }
+    if (inside_) row_ = op(Kind::Select, {inside_, row_, all(-1)});
+    Attr nothing = is_float(tile_->dtype) ? b_.context().number(0) : b_.context().integer(0);
+    Value* found = b_.value(tile::info(OpKind::Gather), {{table}, {row_}, {offsets[2]}, limits_of(limits)}, elements_,
+                            {attr::Gather::fill(nothing)});
     return reshaped(found, tile_->dims);
   }
 
@@ -81,6 +77,7 @@ class WindowGather {
     Value* tap = offsets[0];
     Value* window = b_.value(tile::info(OpKind::Iota), {{offsets[1]}}, rows_, {attr::Iota::axis(b_.context(), 0)});
     Dim scale = table_.constant(1);
+    Value* tap_row = nullptr;  // the distance of the tap's elements from those at the windows' places
     for (size_t i = shape_.axes(); i-- > 0;) {
       auto [taps, along] = divided(tap, shape_.size[i]);
       tap = taps;
@@ -90,12 +87,15 @@ class WindowGather {
       Value* at = is_one ? all(0) : op(Kind::Mod, {window, size(positions[i])});
       if (!is_one) window = op(Kind::FloorDiv, {window, size(positions[i])});
       if (shape_.step[i] != 1) at = op(Kind::Mul, {at, all(shape_.step[i])});
+      add(at, scale);
+      Value* distance = tile::mul(b_, shift, tile::dim(b_, scale));
+      tap_row = tap_row ? tile::add(b_, tap_row, distance) : distance;
       if (tile::known_index(shift) != 0) at = op(Kind::Add, {at, splat(shift)});
       if (shape_.before[i] || shape_.after[i]) is_within(at, dims[i + 1]);
-      add(at, scale);
       scale = table_.mul(scale, dims[i + 1]);
     }
     add(window, scale);
+    if (tile::known_index(tap_row) != 0) row_ = op(Kind::Add, {row_, splat(tap_row)});
   }
 
   void add(Value* index, Dim scale) {

@@ -238,12 +238,14 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   enter(level);
   Value* column =
       columns < 0 ? first.value : tile::add(builder_, first.value, binding(columns).start);
+  std::vector<OpAttr> filled;
+  if (op->has(attr::Gather::fill)) filled.push_back(attr::Gather::fill(op->attr(attr::Gather::fill)));
   if (transposed) {
     // Rows that lie along the columns of the fragment are taken element by element.
     Value* numbers = tile::broadcast(builder_, which.value, type->dims);
     Type places = context().with_dtype(type, DType::I64);
     Value* along = coordinates(columns, column, places);
-    Value* taken = builder_.value(tile::info(OpKind::Take), {{table}, {numbers, along}}, type);
+    Value* taken = builder_.value(tile::info(OpKind::Take), {{table}, {numbers, along}}, type, filled);
     if (!row_limit && !column_limit) return {taken, level};
     Values limits{column_limit ? column_limit : index(*type->dims[0]->constant()),
                   row_limit ? row_limit : index(*type->dims[1]->constant())};
@@ -258,7 +260,7 @@ FragmentEmitter::Known FragmentEmitter::write_gather(Op* op) {
   }
   enter(level);
   return {builder_.value(tile::info(OpKind::Gather),
-                         {{table}, {which.value}, {column}, limits}, type),
+                         {{table}, {which.value}, {column}, limits}, type, filled),
           level};
 }
 

@@ -257,7 +257,7 @@ void NvLowering::lower_gather(Op* op) {
   }
   Type part_type = b_.context().reg(tile->dtype, width);
   Value* zero = b_.zero(part_type);
-  Value* outside = is_float(tile->dtype) ? b_.number(part_type, std::numeric_limits<double>::quiet_NaN()) : zero;
+  Value* outside = b_.full(part_type, tile::outside_of(op));
   std::map<int64_t, std::pair<Value*, Value*>> row_of;  // its address and whether it is a row of the table
   std::vector<Value*> parts;
   for (int r = 0; r < layout.registers_per_thread(); r += width) {
@@ -265,14 +265,15 @@ void NvLowering::lower_gather(Op* op) {
     auto [it, inserted] = row_of.try_emplace(row_register[size_t(r)]);
     if (inserted) {
       Value* number = b_.extract(numbers, row_register[size_t(r)]);
-      Value* inside = b_.bit_and(b_.op(Kind::Ge, number, b_.index(0)),
-                                 b_.op(Kind::Lt, number, dim(memory.type->dims[0])));
+      // As numbers without a sign, those below 0 lie past all.
+      Value* height = b_.bitcast(dim(memory.type->dims[0]), DType::U64);
+      Value* inside = b_.op(Kind::Lt, b_.bitcast(number, DType::U64), height);
       it->second = {b_.offset(base, b_.mul(number, stride_bytes(strides[0], tile->dtype, 1))), inside};
     }
     auto [row, inside] = it->second;
     Value* from = b_.offset(row, stride_bytes(strides[1], tile->dtype, point[1]));
     Value* there = is_there(edge, point);
-    Value* fill = there ? b_.select(b_.splat(there, width), outside, zero) : outside;
+    Value* fill = there && outside != zero ? b_.select(b_.splat(there, width), outside, zero) : outside;
     Value* wanted = there ? b_.bit_and(there, inside) : inside;
     parts.push_back(aligned(b_.load_masked(from, b_.splat(wanted, width), fill)->def())->result());
   }

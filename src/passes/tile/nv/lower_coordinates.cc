@@ -1,9 +1,7 @@
 // Accesses by coordinates (take, scatter): each register of a thread has an address of its own.
 
-#include <limits>
-
 #include "ir/target/ops.h"
-#include "ir/tile/ops.h"
+#include "ir/tile/build.h"
 #include "passes/tile/nv/emit_where.h"
 
 namespace tessera {
@@ -34,7 +32,7 @@ void NvLowering::lower_take(Op* op) {
   Type tile = op->result()->type();
   bool is_bool = tile->dtype == DType::Bool;
   Type part = b_.context().reg(is_bool ? DType::U8 : tile->dtype, 1);
-  Value* outside = is_float(tile->dtype) ? b_.number(part, std::numeric_limits<double>::quiet_NaN()) : b_.zero(part);
+  Value* outside = b_.full(part, tile::outside_of(op));
   std::vector<Value*> parts;
   for (int r = 0; r < layout_of(tile).registers_per_thread(); ++r) {
     auto [address, inside] = place_of(memory, op->ins(in::Take::index), r);

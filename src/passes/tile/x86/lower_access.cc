@@ -4,7 +4,7 @@
 // computed in the entry block. A limit along a leading axis switches whole rows off, one along the last axis gives
 // the number of lanes.
 
-#include "ir/tile/ops.h"
+#include "ir/tile/build.h"
 #include "passes/tile/x86/kernel_lowering.h"
 
 namespace tessera {
@@ -259,6 +259,8 @@ void KernelLowering::lower_gather(Op* op) {
   Value* row_bytes = dim(dims.mul(at.strides[0], dims.constant(byte_size(at.dtype))));
   Value* height = dim(table.type->dims[0]);
   Value* zero = b_.zero(b_.context().scalar(stored_dtype(at.dtype)));
+  Attr outside = tile::outside_of(op);
+  Value* fill = b_.full(zero->type(), outside);
   std::vector<Value*> parts;
   for (int64_t i = 0; i < at.shape.rows(); ++i) {
     Value* number = b_.cast(column_of_rows ? element(rows, i, 0) : element(rows, 0, i), DType::I64);
@@ -270,15 +272,13 @@ void KernelLowering::lower_gather(Op* op) {
     Value* missing = b_.select(inside, none, wanted);
     for (int64_t part = 0; part < at.shape.parts_per_row(); ++part) {
       Value* value = load_part(at, row, count, part, zero);
-      if (is_float(at.dtype)) {
+      if (fill != zero) {
         Value* left = b_.sub(missing, b_.index(part * at.shape.chunk));
-        Value* nan = b_.number(value->type(), std::numeric_limits<double>::quiet_NaN());
         bool reg = value->type()->is(TypeKind::Reg);
         Value* lost = reg ? b_.mask(left, value->type()->lanes) : b_.op(Kind::Gt, left, none);
-        value = b_.select(lost, nan, value);
-      } else if (at.dtype == DType::Bool) {
-        value = b_.op(Kind::Ne, value, b_.zero(value->type()));
+        value = b_.select(lost, b_.full(value->type(), outside), value);
       }
+      if (at.dtype == DType::Bool) value = b_.op(Kind::Ne, value, b_.zero(value->type()));
       parts.push_back(value);
     }
   }

@@ -1,9 +1,8 @@
 // Elements by their coordinates: each lane has a place of its own, and a mask says whether there is one.
 
-#include <limits>
 
 #include "ir/target/ops.h"
-#include "ir/tile/ops.h"
+#include "ir/tile/build.h"
 #include "passes/tile/x86/kernel_lowering.h"
 
 namespace tessera {
@@ -47,8 +46,7 @@ void KernelLowering::lower_take(Op* op) {
     for (int64_t part = 0; part < shape.parts_per_row(); ++part) {
       int64_t lanes = shape.lanes(part);
       Places places = places_of(from, op->ins(in::Take::index), parts.size(), lanes);
-      Value* outside = is_float(dtype) ? b_.number(b_.context().scalar(dtype), std::numeric_limits<double>::quiet_NaN())
-                                       : b_.zero(b_.context().scalar(dtype));
+      Value* outside = b_.full(b_.context().scalar(dtype), tile::outside_of(op));
       Value* taken = take_lanes(places, lanes, outside);
       if (result->type()->dtype == DType::Bool) taken = b_.op(Kind::Ne, taken, b_.zero(taken->type()));
       parts.push_back(taken);
