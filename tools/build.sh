@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Configures and builds Tessera into build/ (programs in build/bin/).
-# Usage: tools/build.sh [--preset release|programs|debug|fuzz] [target...]
+# Usage: tools/build.sh [--preset release|programs|clang|sanitize|tsan] [target...]
 #   programs: as release, without the tests and what only they need
 set -euo pipefail
 cd "$(dirname "$0")/.."

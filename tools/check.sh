@@ -25,9 +25,9 @@ tidy() {
 }
 sanitize() { tools/test.sh --sanitize; }
 fuzz() {
-  tools/build.sh --preset fuzz
-  for target in build-fuzz/bin/fuzz_*; do
-    corpus=$(cat "build-fuzz/fuzz/$(basename "$target").corpus")
+  tools/build.sh --preset sanitize
+  for target in build-sanitize/bin/fuzz_*; do
+    corpus=$(cat "build-sanitize/fuzz/$(basename "$target").corpus")
     found=$(mktemp -d)
     "$target" -max_total_time="$seconds" -max_len=4096 -artifact_prefix="$found/" "$found" "$corpus"
   done

@@ -49,11 +49,7 @@ void internal_error(const char* file, int line, std::string_view message) {
   if (!path.empty()) std::fprintf(stderr, "  reproducer written to %s\n", path.c_str());
   std::fprintf(stderr, "This is a bug in Tessera; please report it with %s.\n",
                path.empty() ? "the input and the command line" : "the reproducer");
-#ifdef TESSERA_FUZZ
-  std::abort();
-#else
   std::_Exit(70);
-#endif
 }
 
 }  // namespace tessera
