@@ -35,7 +35,7 @@ class ZipReader {
   /// the one those give.
   Outcome list_entries() {
     if (bytes_.size() > max_bundle_bytes) return error("it exceeds 4 GiB");
-    if (bytes_.size() < zip_end_bytes + zip_comment_bytes) return error("it is too short");
+    if (bytes_.size() < zip_end_bytes + zip_comment_bytes) return error("it is cut off");
     if (!bytes_.starts_with("PK")) return error("it is not one");
     size_t end_at = bytes_.size() - zip_end_bytes - zip_comment_bytes;
     ByteReader end(bytes_.substr(end_at));
@@ -45,7 +45,7 @@ class ZipReader {
     uint32_t directory_at = end.u32();
     if (directory_at > end_at || directory_size != end_at - directory_at ||
         count > directory_size / central_header_bytes) {
-      return error("its end record does not fit it");
+      return error("it is cut off, or has something behind its end");
     }
     ByteReader directory(bytes_.substr(directory_at, directory_size));
     for (size_t i = 0; i < count; ++i) {

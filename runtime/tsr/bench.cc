@@ -63,7 +63,7 @@ constexpr const char* bench_epilogue =
     "the data sheet of a typical one.\n"
     "\n"
     "Examples:\n"
-    "  tsr bench mlp.bundle mlp --dims B=64,S=128\n"
+    "  tsr bench mlp.bundle mlp --dims B=64\n"
     "  tsr bench llama.bundle decode --dims B=1,caches.0.length=100\n"
     "\n"
     "Exit status:\n"
@@ -246,7 +246,7 @@ class Bench {
       if (int code = dims_of(entry, dims, inputs)) return code;
       std::string missing;
       for (const std::string& name : dims) {
-        if (!sizes_.named.contains(name)) missing += cat(missing.empty() ? "" : ",", name, "=N");
+        if (!sizes_.named.contains(name)) missing += cat(missing.empty() ? "" : ",", name, "=SIZE");
       }
       if (!missing.empty()) return fail(cat(entry, " needs --dims ", missing));
     }

@@ -8,6 +8,7 @@
 #include "runtime/tsr/graph_ir.h"
 #include "support/diagnostic_rows.h"
 #include "support/file.h"
+#include "support/file_kind.h"
 #include "support/same_file.h"
 #include "tools/command_line/values.h"
 
@@ -70,6 +71,10 @@ int init(const InitOptions& options) {
   std::vector<format::TensorView> tensors;
   for (const InitialValue& parameter : parameters) {
     tensors.push_back(to_view(parameter.name, parameter.value));
+  }
+  std::string_view kind = kind_of_name(options.output);
+  if (!kind.empty() && kind != "tensors") {
+    return fail(cat(in_quotes(options.output), " is a name for ", kind, "; parameters go to a .safetensors file"));
   }
   auto bytes = format::write_safetensors(std::move(tensors));
   if (!bytes) return fail(diag::bad_tensor_file, cat(options.output, ": ", bytes.error().text));

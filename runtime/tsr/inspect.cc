@@ -44,14 +44,15 @@ struct InspectOptions {
 constexpr const char* inspect_epilogue =
     "Without an option: targets, entries with their symbolic shapes, parameters and sizes.\n"
     "--yaml prints the metadata of the kernels, one document a kernel; --json prints manifest and\n"
-    "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again) or\n"
-    "'plan', the steps that the runtime takes, for each entry and target. --fn prints one function\n"
-    "of the stage. --report prints the cost of kernels and entries, in numbers where --dims gives the sizes.\n"
+    "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again, if it\n"
+    "calls no kernels of its program), 'kernels', or 'plan', the steps that the runtime takes, for\n"
+    "each entry and target. --fn prints one function of the stage. --report prints the cost of\n"
+    "kernels and entries, in numbers where --dims gives the sizes.\n"
     "\n"
     "Examples:\n"
     "  tsr inspect mlp.bundle\n"
     "  tsr inspect mlp.bundle --ir=plan --fn mlp\n"
-    "  tsr inspect mlp.bundle --report --dims B=8,S=64\n"
+    "  tsr inspect mlp.bundle --report --dims B=8\n"
     "\n"
     "Exit status:\n"
     "  0   success\n"
@@ -289,7 +290,7 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
   CLI::Option* json =
       command.add_flag("--json", options->json, "manifest and reflection as JSON; with --report its data");
   CLI::Option* ir =
-      command.add_option("--ir", options->ir, "print a stage of the IR. One of: graph, plan");
+      command.add_option("--ir", options->ir, "print a stage of the IR. One of: graph, kernels, plan");
   ir->type_name("STAGE");
   command.add_option("--fn", options->fn, "print this function of the stage alone")
       ->type_name("NAME")

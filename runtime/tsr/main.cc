@@ -41,7 +41,7 @@ constexpr const char* epilogue =
     "  tsr inspect mlp.bundle  what it has\n"
     "  tsr init mlp.bundle -o w.safetensors\n"
     "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output mlp=y.npy\n"
-    "  tsr bench mlp.bundle --dims B=64,S=128";
+    "  tsr bench mlp.bundle --dims B=64";
 
 /// Says so when the first argument is no command; the parser would only say that one is missing.
 int check_command(const char* first) {

@@ -46,7 +46,16 @@ std::vector<tsr_tensor_info_t> infos(tsr_function_t function, size_t count,
   return out;
 }
 
-/// The library takes its default where TSR_THREADS is no number of threads; a person wants to know.
+/// The library takes variables that it cannot read as if they were not set; a person wants to know.
+int check_switches() {
+  for (const char* name : {"TSR_SYNC", "TSR_GRAPHS", "TSR_POISON"}) {
+    const char* value = std::getenv(name);
+    std::string_view text = value ? value : "";
+    bool is_known = text.empty() || text == "0" || text == "1";
+    if (!is_known) return fail(cat(name, " is ", in_quotes(text), ", and takes 0 or 1"));
+  }
+  return exit_ok;
+}
 int check_thread_variable() {
   const char* text = std::getenv("TSR_THREADS");
   if (!text || runtime::parse_threads(text)) return exit_ok;
@@ -62,6 +71,7 @@ int Session::open(const std::string& bundle, const DeviceOptions& options) {
   tsr_status_t status = tsrCreateContextWith(options.device.c_str(), *checks, &context_);
   if (status != TSR_SUCCESS) return fail_status(status);
   device_ = place_of(options.device);
+  if (int code = check_switches()) return code;
   if (options.threads == 0) {
     if (int code = check_thread_variable()) return code;
   }
@@ -188,7 +198,10 @@ int Session::require_parameters(tsr_function_t function,
     tsrGetFunctionParameterInfo(function, i, &info);
     if (info.flags & TSR_TENSOR_BOUND) continue;
     std::string title = cat("the parameter ", in_quotes(info.name), ", ", info.dtype, info.shape);
-    if (paths.empty()) return fail(cat(title, ", has no value; --params names a file with it"));
+    if (paths.empty()) {
+      return fail(cat(title, ", has no value; --params names a file with it, and 'tsr init' makes one of initial "
+                             "values"));
+    }
     return fail(cat(title, ", is not in ", in_quotes(paths.back()),
                     paths.size() == 1 ? "" : " or the files before it"));
   }

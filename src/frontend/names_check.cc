@@ -156,13 +156,78 @@ class NamesCheck {
     if (const auto* from = ast::as<ast::FromImport>(&stmt)) return imports(*from);
     const auto* def = ast::as<ast::Def>(&stmt);
     if (def && is_sketch(*def)) return;
+    loops_.clear();
     ast::walk(stmt, [&](const ast::Node& node) {
       const auto* assign = ast::as<ast::Assign>(&node);
       for (ast::StmtList block : blocks_of(node)) overwritten(block);
       conditions(node);
+      if (node.kind == ast::NodeKind::For || node.kind == ast::NodeKind::While) loops_.push_back(place(node.loc));
+      if (def && lost_updates(node)) return;
       if (!assign || !assign->value || declares(*assign->value)) return;
       for (const ast::Expr* target : assign->targets) variable(*target, def);
     });
+  }
+
+  /// Values that a function gives the name of a param, and that nothing reads: a training step without `update`. True
+  /// where one was reported.
+  bool lost_updates(const ast::Node& node) {
+    if (const auto* augmented = ast::as<ast::AugAssign>(&node)) {
+      std::string value = fmt::format("{} {} ({})", text(*augmented->target), ast::spelling(augmented->op),
+                                      text(*augmented->value));
+      return lost_update(*augmented->target, node, text(*augmented->value).empty() ? "" : value);
+    }
+    const auto* assign = ast::as<ast::Assign>(&node);
+    if (!assign || !assign->value) return false;
+    bool any = false;
+    for (const ast::Expr* target : assign->targets) {
+      if (assign->targets.size() == 1 && lost_update(*target, node, text(*assign->value))) return true;
+      ast::walk(*target, [&](const ast::Node& part) {
+        const auto* name = ast::as<ast::Name>(&part);
+        if (name && name != target && lost_update(*name, node, "")) any = true;
+      });
+    }
+    return any;
+  }
+  /// Reports a target of a statement that loses `value`; false where it does not.
+  bool lost_update(const ast::Expr& target, const ast::Node& stmt, const std::string& value) {
+    if (!loses_update(target, stmt)) return false;
+    std::string name = text(target);
+    auto builder = session_.report(diag::lost_update, target.loc, name);
+    builder.label(param_of(name)->loc, "the param is here");
+    if (value.empty()) {
+      builder.help(fmt::format("give the value a name of its own, and the param that value: update({}, …)", name));
+    } else {
+      builder.fix("'update' gives the param a value", stmt.loc, fmt::format("update({}, {})", name, value));
+    }
+    return true;
+  }
+  /// Whether a statement gives a variable with the name of a param a value that nothing behind it reads, nor anything
+  /// in a loop around it.
+  bool loses_update(const ast::Expr& target, const ast::Node& stmt) const {
+    const auto* name = ast::as<ast::Name>(&target);
+    const names::Local* local = name && param_of(name->text) ? local_at(name->loc) : nullptr;
+    if (!local || local->kind != names::SymbolKind::Variable) return false;
+    TextRange own = place(stmt.loc);
+    uint32_t from = own.end;
+    for (TextRange loop : loops_) {
+      if (loop.contains(own.begin)) from = std::min(from, loop.begin);
+    }
+    const names::FileNames& names = names_.at(name->loc.file);
+    auto number = int32_t(local - names.locals.data());
+    return std::ranges::none_of(names.occurrences, [&](const names::Occurrence& each) {
+      bool is_elsewhere = each.range.begin >= own.end || each.range.end <= own.begin;
+      return each.local == number && !each.writes && each.range.begin >= from && is_elsewhere;
+    });
+  }
+  TextRange place(Loc loc) const { return place_in(session_.sources(), loc); }
+  std::string text(const ast::Node& node) const { return source_text(session_.sources(), node.loc); }
+  /// The param of the file of that name; null for none.
+  const ParamDeclaration* param_of(std::string_view name) const {
+    auto is_same = [&](const ParamDeclaration& each) {
+      return each.name == name && each.key == each.name && is_own(each.loc);
+    };
+    auto param = std::ranges::find_if(session_.params(), is_same);
+    return param == session_.params().end() ? nullptr : &*param;
   }
 
   void variable(const ast::Expr& target, const ast::Def* def) {
@@ -327,11 +392,8 @@ class NamesCheck {
 
   /// A parameter or a variable of a function, which the function then has instead of the param.
   void hidden_param(std::string_view what, const ast::Def& def, const ast::Identifier& name) {
-    auto is_same = [&](const ParamDeclaration& each) {
-      return each.name == name.text && each.key == each.name && is_own(each.loc);
-    };
-    auto param = std::ranges::find_if(session_.params(), is_same);
-    if (param == session_.params().end()) return;
+    const ParamDeclaration* param = param_of(name.text);
+    if (!param) return;
     hidden_.insert(name.text);
     session_.report(diag::hidden_param, name.loc, what, name.text, def.name.text)
         .label(param->loc, "the param is here")
@@ -349,6 +411,7 @@ class NamesCheck {
   Session& session_;
   const SourceModule& file_;
   std::map<FileId, names::FileNames> names_;  ///< by what has the text of the file: itself, or its pieces
+  std::vector<TextRange> loops_;              ///< of the declaration at hand, those before the node at hand
   NameSet hidden_;                            ///< params that others hide
   NameSet used_;                              ///< names of the file that its declarations use
 };

@@ -5,6 +5,7 @@
 #include "support/file_kind.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tessera {
 
@@ -44,9 +45,11 @@ bool is_safetensors(std::string_view bytes) {
   return bytes.size() > 9 && bytes[8] == '{' && bytes.substr(3, 5) == "\0\0\0\0\0"sv;
 }
 
+/// Of a zip archive, where the name of its first entry is.
+constexpr size_t name_at = 30;
+
 /// A zip archive whose first entry is one that bundles begin with: the entries are in the order of their names.
 bool is_bundle(std::string_view bytes) {
-  constexpr size_t name_at = 30;
   if (bytes.size() <= name_at || !bytes.starts_with("PK\x03\x04"sv)) return false;
   constexpr std::string_view firsts[] = {"ir/", "kernels/", "manifest.json", "plan/"};
   return std::ranges::any_of(firsts, [&](std::string_view each) { return bytes.substr(name_at).starts_with(each); });
@@ -80,6 +83,7 @@ bool is_binary(std::string_view bytes) {
 
 std::string_view foreign_kind(std::string_view bytes) {
   if (is_bundle(bytes)) return "a bundle";
+  if (bytes.size() <= name_at && bytes.starts_with("PK\x03\x04"sv)) return "the begin of a bundle or a zip archive";
   for (const Signature& signature : signatures) {
     if (bytes.substr(0, signature.bytes.size()) == signature.bytes) return signature.kind;
   }
@@ -87,6 +91,15 @@ std::string_view foreign_kind(std::string_view bytes) {
   if (is_ptx(bytes)) return "PTX";
   if (is_json(bytes)) return "JSON";
   return is_binary(bytes) ? "binary data" : "";
+}
+
+std::string_view kind_of_name(std::string_view path) {
+  constexpr std::pair<std::string_view, std::string_view> kinds[] = {
+      {".tsr", "a source"}, {".npy", "an array"}, {".safetensors", "tensors"}};
+  for (auto [ending, kind] : kinds) {
+    if (path.ends_with(ending)) return kind;
+  }
+  return "";
 }
 
 }  // namespace tessera

@@ -9,4 +9,8 @@ namespace tessera {
 /// IR of ours.
 std::string_view foreign_kind(std::string_view bytes);
 
+/// What a name says that a file has: "a source" for .tsr, "an array" for .npy, "tensors" for .safetensors; empty for
+/// others.
+std::string_view kind_of_name(std::string_view path);
+
 }  // namespace tessera

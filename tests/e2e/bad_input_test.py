@@ -265,7 +265,7 @@ def check_commands(folder):
     run(BIN / "tesserac", source, "-o", bundle)
     message = refuse(BIN / "tsr", "bench", bundle, "--dims", "B=2", "--dims", "Q=3")
     assert "'Q'" in message and "the only size is B" in message
-    assert "f needs --dims B=N" in refuse(BIN / "tsr", "bench", bundle)
+    assert "f needs --dims B=SIZE" in refuse(BIN / "tsr", "bench", bundle)
     assert "'w' has no initial value" in refuse(BIN / "tsr", "init", bundle, "-o", weights)
     assert not weights.exists()
     run(BIN / "tsr", "init", bundle, "--skip-missing", "-o", weights)

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "frontend/binding/binder.h"
+#include "frontend/binding/words.h"
 #include "frontend/syntax/ast_walk.h"
 
 namespace tessera::names {
@@ -28,7 +29,11 @@ int32_t Binder::expression(const ast::Expr* expr, Place place) {
 void Binder::children(const ast::Expr& expr, Place place) {
   if (const auto* subscript = ast::as<ast::Subscript>(&expr)) {
     expression(subscript->object, place);
-    Place inner = place == Place::Value ? place : Place::TypeArgument;
+    // The state of an optimiser is that of a param, which is no size.
+    const auto* name = ast::as<ast::Name>(subscript->object);
+    const TypeRow* type = name ? find_type(name->text) : nullptr;
+    bool is_of_param = type && type->form == TypeForm::OptimizerState;
+    Place inner = place == Place::Value || is_of_param ? place : Place::TypeArgument;
     for (const ast::Expr* index : subscript->indices) expression(index, inner);
     return;
   }

@@ -86,6 +86,11 @@ DiagnosticEngine::Builder Blame::report_missing_return(const Function& function,
   const ast::Expr* value = function.def ? dropped_value(function.def->body) : nullptr;
   if (value && session_.is_builtin(value->loc)) value = nullptr;
   auto builder = report(diag::missing_return, value ? value->loc : function.loc, function.name);
+  if (function.def && function.def->return_type && function.def->return_type->kind == ast::NodeKind::None) {
+    builder.label(function.def->return_type->loc, "and none is declared")
+        .help("return a value, and leave out '-> None'");
+    return builder;
+  }
   if (value) builder.label(value->loc, "this value is unused").fix("return it", value->loc.before(), "return ");
   Loc target = function.def ? dropped_target(*function.def, session_.sources()) : Loc{};
   if (target.known()) builder.label(target, "this value is unused").fix("return it", target, "return ");
@@ -263,6 +268,15 @@ void Blame::help_conversion(DiagnosticEngine::Builder& builder, Loc operand, DTy
   }
 }
 
+void Blame::help_condition(DiagnosticEngine::Builder& builder, Loc operand, DType dtype) const {
+  std::string_view zero = is_float(dtype) ? "0.0" : "0";
+  if (is_operand(session_.sources(), operand) && !session_.is_builtin(operand)) {
+    builder.fix("conditions are combined: make one of it",
+                {{operand.before(), "("}, {operand.behind(), fmt::format(" != {})", zero)}});
+  }
+  builder.help(fmt::format("where(condition, x, {}) keeps elements of x", zero));
+}
+
 void Blame::label_operands(DiagnosticEngine::Builder& builder, const OperatorPlace& at, DType left, DType right,
                            const Value* chosen) const {
   if (!at.left.loc.known()) return;
@@ -282,7 +296,12 @@ DiagnosticEngine::Builder Blame::report_mixed_dtypes(const OperatorPlace& at, DT
   auto builder = report_dtype(diag::mixed_dtypes, at.loc, chosen, other, "they are combined here", to_string(left),
                               to_string(right));
   label_operands(builder, at, left, right, chosen);
-  help_conversion(builder, left == to ? at.right.loc : at.left.loc, to, function);
+  bool combines_conditions = at.sign == "&" || at.sign == "|" || at.sign == "^";
+  if (combines_conditions && (left == DType::Bool) != (right == DType::Bool)) {
+    help_condition(builder, left == DType::Bool ? at.right.loc : at.left.loc, left == DType::Bool ? right : left);
+  } else {
+    help_conversion(builder, left == to ? at.right.loc : at.left.loc, to, function);
+  }
   return builder;
 }
 

@@ -99,6 +99,8 @@ class Blame {
     return builder;
   }
   /// Reports two dtypes of operands of which neither widens to the other; `to` is the better one.
+  /// Says how an operand becomes a condition.
+  void help_condition(DiagnosticEngine::Builder& builder, Loc operand, DType dtype) const;
   DiagnosticEngine::Builder report_mixed_dtypes(const OperatorPlace& at, DType left, DType right, DType to,
                                                 std::string_view function = "cast") const;
   /// Says to convert an operand, as a fix where it is written on one line.

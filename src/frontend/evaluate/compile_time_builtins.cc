@@ -185,9 +185,12 @@ std::optional<Datum> extreme(Evaluator& evaluator, bool greatest, const BoundArg
   if (values.empty() || !all(values, &Datum::is_scalar)) {
     if (values.size() == 1) return std::nullopt;
     std::string_view name = greatest ? "maximum" : "minimum";
-    evaluator.report(diag::wrong_kind, arguments.locs[0], "an argument", describe(arguments[0]),
-                     "a number or a size")
-        .help(fmt::format("'{}' compares the elements of two tensors", name));
+    auto builder = evaluator.report(diag::wrong_kind, arguments.locs[0], "an argument", describe(arguments[0]),
+                                    "a number or a size");
+    if (values.size() == 2 && values[1].is(DatumKind::Int)) {
+      builder.help(fmt::format("along an axis it is {}(x, axis={})", greatest ? "max" : "min", values[1].as_int()));
+    }
+    builder.help(fmt::format("'{}' compares the elements of two tensors", name));
     return Datum::poison();
   }
   Datum best = values[0];

@@ -13,6 +13,7 @@ bool has_integer(DType dtype, int64_t value) {
 bool has_number(DType dtype, double value) {
   if (std::isnan(value)) return true;
   double rounded = decode_float(dtype, encode_float(dtype, value));
+  if (value != 0 && rounded == 0) return false;
   return std::isinf(value) ? std::isinf(rounded) : std::isfinite(rounded);
 }
 

@@ -12,7 +12,8 @@ namespace tessera::frontend {
 /// Whether an integer is a value of an integer dtype.
 bool has_integer(DType dtype, int64_t value);
 
-/// Whether a float dtype has a number, rounded: not what is beyond its greatest one, and no infinity where it has none.
+/// Whether a float dtype has a number, rounded: not what is beyond its greatest one, nor what is so small that it would
+/// be 0, and no infinity where it has none.
 bool has_number(DType dtype, double value);
 
 /// Whether a size becomes a value of the dtype. Of an integer dtype of fewer than 32 bits the facts have to say so.

@@ -154,6 +154,11 @@ Status graph_to_schedule(Module& module, PassContext& context) {
   Op* function = find_entry(module, context);
   if (!function) {
     std::vector<std::string> known = functions_of(module);
+    if (context.entry.empty() && !known.empty()) {
+      context.diagnostics.report(diag::command_line, Loc(), "--entry is missing: graph_to_schedule lowers one function")
+          .help(fmt::format("--entry names one of {}", fmt::join(known, ", ")));
+      return failure;
+    }
     auto builder = context.diagnostics.report(diag::unknown_entry, Loc(), context.entry);
     bool is_near = builder.suggest(context.diagnostics.sources(), Loc(), context.entry, known);
     if (!is_near && !known.empty()) builder.help(fmt::format("--entry names one of {}", fmt::join(known, ", ")));

@@ -616,7 +616,7 @@ Status Compiler::check_has_entries() {
   if (!std::all_of(state_->targets.begin(), state_->targets.end(), is_empty)) return success;
   diagnostics_.report(diag::no_entries, {}, options_.input)
       .help("write @jit above each function that is to be called from outside")
-      .help("--dump=graph checks a file that others import");
+      .help("a library is checked by the programs that import it, and by --dump=graph, which then is empty");
   return failure;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "support/file_kind.h"
 #include "support/same_file.h"
 
 namespace tessera::driver {
@@ -19,6 +20,10 @@ std::string check_outputs(const std::string& input, std::span<const Output> outp
     if (output.path.empty()) continue;
     if (is_path(output.path) && is_path(input) && is_same_file(input, output.path)) {
       return fmt::format("'{}' is what is read; {} needs another name", output.path, output.what);
+    }
+    std::string_view kind = is_path(output.path) ? kind_of_name(output.path) : "";
+    if (!kind.empty() && output.what.find(kind.substr(kind.find(' ') + 1)) == std::string_view::npos) {
+      return fmt::format("'{}' is a name for {}; {} needs another name", output.path, kind, output.what);
     }
     for (const Output& other : outputs.subspan(i + 1)) {
       if (output.path == "-" && other.path == "-") {

@@ -62,7 +62,7 @@ constexpr const char* footer =
     "  tesserac mlp.tsr --target=cpu:x86-64-v4,cuda:sm_90a\n"
     "  tesserac mlp.tsr --dump=tirh,tirt,llvm --target=cpu:x86-64-v4\n"
     "  tesserac mlp.tsr --dump=graph -o g.tir && tesserac g.tir -o mlp.bundle\n"
-    "  tesserac mlp.tsr --report --dims B=8,S=64 --target=cpu:x86-64-v4\n"
+    "  tesserac mlp.tsr --report --dims B=8 --target=cpu:x86-64-v4\n"
     "\n"
     "Exit status:\n"
     "  0   success\n"

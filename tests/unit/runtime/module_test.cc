@@ -120,7 +120,7 @@ TEST_CASE("other images are refused by kind", "[runtime]") {
   CHECK(last_error() ==
         "the image is an ELF object, which has no kernel metadata; load the bundle it belongs to");
   CHECK(tsrLoadModule(context, "junk", 4, &module) == TSR_EIMAGE);
-  CHECK(last_error() == "bundle: it is too short");
+  CHECK(last_error() == "bundle: it is cut off");
   CHECK(tsrLoadModuleFile(context, "/nonexistent.bundle", &module) == TSR_ENOTFOUND);
   CHECK(last_error() == "cannot read '/nonexistent.bundle': No such file or directory");
   tsrDestroyContext(context);

@@ -135,7 +135,8 @@ TEST_CASE("tsr run names what is wrong and leaves no file", "[tsr]") {
   };
   expect("layr", "the bundle has no entry 'layr'; it has layer");
   expect("layer --input x=x.npy",
-         "the parameter 'layer.w', f32[D], has no value; --params names a file with it");
+         "the parameter 'layer.w', f32[D], has no value; --params names a file with it, and 'tsr init' makes one of "
+         "initial values");
   expect("layer --params w.safetensors",
          "input 'x', f32[B, D], is missing; --input x=FILE gives it");
   expect("layer --params w.safetensors --input z=x.npy", "layer has no input 'z'; its only input is x");
@@ -435,7 +436,7 @@ TEST_CASE("tsr bench times entries for given dims", "[tsr]") {
                         "\"entries\": [\n  {\"entry\": \"layer\", \"runs\": 2, ") == 0);
   ran = work.tsr("bench m.bundle layer --dims D=8 --runs 1");
   CHECK(ran.code == 1);
-  CHECK(ran.output.find("tsr: error: layer needs --dims B=N") ==
+  CHECK(ran.output.find("tsr: error: layer needs --dims B=SIZE") ==
         0);
 }
 
@@ -477,7 +478,7 @@ TEST_CASE("the C example runs against the shared library", "[tsr]") {
 }
 
 // Sanitizers add to all three.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(TESSERA_FUZZ)
+#if !defined(TESSERA_SANITIZED)
 TEST_CASE("libtessera is small, exports its interface only and needs little", "[tsr]") {
   CHECK(fs::file_size(fs::canonical(TESSERA_LIBRARY)) < (size_t(2) << 20));
   std::istringstream symbols(run("nm -D --defined-only " TESSERA_LIBRARY).output);

@@ -91,6 +91,7 @@ bool GraphBuilder::check_numbers(std::span<const Datum> operands, DType storage,
     if (!is_float(storage) || !each.is_number() || has_number(storage, each.as_double())) continue;
     auto builder = report(diag::number_not_of_dtype, at.loc, to_text(each), to_string(storage));
     blame().label_operand(builder, at, storage);
+    if (std::abs(each.as_double()) < 1) builder.help("it is nearer to 0 than any other number of that dtype");
     return false;
   }
   return true;

@@ -143,7 +143,7 @@ bool GraphBuilder::scanned(const BoundArguments& arguments, std::string_view nam
   }
   if (!fits) {
     auto builder = report(diag::loop_carried_type, arguments.call, "carry", describe(init), describe(after));
-    if (init.is_number()) builder.help("start with a tensor: zeros((), f32), or full((), value, dtype)");
+    if (init.is_number()) builder.help("start with a tensor, such as zeros((), f32), or full((), value, dtype)");
     return false;
   }
   for (size_t i = 0; i < was.size(); ++i) {

@@ -166,6 +166,8 @@ Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<D
     blame().label_operand(builder, at, dtype);
     if (datum.is(DatumKind::Float) && is_integer(dtype)) {
       builder.help("an integer takes integers; cast(x, f32) makes a float of it first");
+    } else if (is_float(dtype) && datum.is_number() && std::abs(datum.as_double()) < 1) {
+      builder.help("it is nearer to 0 than any other number of that dtype");
     }
     return nullptr;
   }

@@ -262,7 +262,9 @@ class KernelBuilder final : public Lowering {
   std::optional<std::string> other_loop(Value* tile, size_t axis, const KernelAxis& of) const;
   std::optional<Pair> unrelated(EdgeSearch& search, TileAxis a, TileAxis b) const;
   std::optional<Pair> unrelated_in(EdgeSearch& search, Op* op) const;
+  const KernelAxis* axis_along(EdgeSearch& search, Value* tile, size_t axis) const;
   void help_transpose(DiagnosticEngine::Builder& builder, EdgeSearch& search, Op* dot) const;
+  bool help_column(DiagnosticEngine::Builder& builder, EdgeSearch& search, Op* op) const;
   bool check_lines();
 
   // What indices count (kernel_indices.cc).

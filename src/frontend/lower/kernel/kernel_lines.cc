@@ -110,13 +110,31 @@ std::optional<KernelBuilder::Pair> KernelBuilder::unrelated_in(EdgeSearch& searc
   return std::nullopt;
 }
 
+/// The axis of the kernel along an axis of a tile; null where there is none, or more than one.
+const KernelAxis* KernelBuilder::axis_along(EdgeSearch& search, Value* tile, size_t axis) const {
+  const EdgeSearch::Found& found = search.find(tile, axis);
+  std::optional<Line> line = found.places.size() == 1 ? line_of(found.places[0]) : std::nullopt;
+  return line ? line->axis : nullptr;
+}
+
+/// Says to make a column of an operand whose elements belong to the rows of the other one; false where none does.
+bool KernelBuilder::help_column(DiagnosticEngine::Builder& builder, EdgeSearch& search, Op* op) const {
+  if (op->operand_count() != 2) return false;
+  for (unsigned i : {1u, 0u}) {
+    Value *operand = op->operand(i), *other = op->operand(1 - i);
+    if (!operand->type()->is(TypeKind::Tile) || operand->type()->rank() != 2 || other->type()->rank() != 2) continue;
+    const KernelAxis* along = axis_along(search, operand, 1);
+    if (!along || along != axis_along(search, other, 0)) continue;
+    builder.help(fmt::format("make a column of the {} operand, whose elements are along axis '{}': [:, None]",
+                             i == 1 ? "second" : "first", along->name));
+    return true;
+  }
+  return false;
+}
+
 /// Says to transpose an operand of a dot if then both have the axis that is summed along.
 void KernelBuilder::help_transpose(DiagnosticEngine::Builder& builder, EdgeSearch& search, Op* dot) const {
-  auto axis_of = [&](Value* tile, size_t axis) -> const KernelAxis* {
-    const EdgeSearch::Found& found = search.find(tile, axis);
-    std::optional<Line> line = found.places.size() == 1 ? line_of(found.places[0]) : std::nullopt;
-    return line ? line->axis : nullptr;
-  };
+  auto axis_of = [&](Value* tile, size_t axis) { return axis_along(search, tile, axis); };
   Value* operands[] = {dot->in(in::Dot::a), dot->in(in::Dot::b)};
   for (size_t i : {size_t(1), size_t(0)}) {
     const KernelAxis* summed = axis_of(operands[i], i);
@@ -151,6 +169,7 @@ bool KernelBuilder::check_lines() {
                            : is_dot ? "the dot" : "the op";
     auto builder = report(diag::unrelated_axes, op->loc(), what, name(found->first), name(found->second));
     if (is_dot) help_transpose(builder, search, op);
+    else if (help_column(builder, search, op)) return;
     builder.help(fmt::format("only this schedule gives both {} elements: other blocks would give other results",
                              found->first.tile()->text));
   });
