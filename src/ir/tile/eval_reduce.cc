@@ -132,10 +132,14 @@ void KernelRun::run_reduce(Op* op) {
   }
   size_t inner = size_t(count_of({a.dims.begin() + long(axis) + 1, a.dims.end()}));
   std::vector<Element> row(static_cast<size_t>(present));
+  if (row.empty()) {
+    std::ranges::fill(result.elements, combine.none);
+    return;
+  }
   for (size_t r = 0; r < result.elements.size(); ++r) {
     const Element* first = a.elements.data() + (r / inner) * size_t(extent) * inner + r % inner;
     for (size_t i = 0; i < row.size(); ++i) row[i] = first[i * inner];
-    result.elements[r] = row.empty() ? combine.none : tree(row, combine, extent);
+    result.elements[r] = tree(row, combine, extent);
   }
 }
 

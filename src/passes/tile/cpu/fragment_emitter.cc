@@ -53,9 +53,11 @@ void FragmentEmitter::enter(size_t level) {
 }
 
 Value* FragmentEmitter::at_start(const std::function<Value*()>& make) {
+  Builder here = builder_;
   builder_.set_after(start_);
   Value* made = make();
   start_ = made->def();
+  builder_ = here;
   return made;
 }
 
@@ -316,7 +318,10 @@ void FragmentEmitter::remember(Value* old, Value* value) {
 }
 
 Value* FragmentEmitter::demand(Value* old) {
-  return resolve(old).value;
+  Builder here = builder_;
+  Value* value = resolve(old).value;
+  builder_ = here;
+  return value;
 }
 
 FragmentEmitter::Known FragmentEmitter::resolve(Value* old) {

@@ -112,7 +112,7 @@ class FragmentEmitter {
   Values old_branch(Op* branch, const std::vector<Type>& types, const std::function<Values(unsigned)>& body);
 
   // Values.
-  /// The fragment of an old tile, or the new value of an old scalar.
+  /// The fragment of an old tile, or the new value of an old scalar. The builder stays where it is.
   Value* demand(Value* old);
   /// From now on `value` is what demand(old) gives in this scope and those inside.
   void remember(Value* old, Value* value);
@@ -215,7 +215,7 @@ class FragmentEmitter {
   Access access(const FragmentMemory& memory, Type fragment);
   /// The memory with its dims in that order; -1 stands for a dim of 1.
   Value* window(const FragmentMemory& memory, const std::vector<int>& order);
-  /// Puts the builder after the ops at the kernel's start, and keeps `made` among them.
+  /// Makes a value behind the ops at the kernel's start, where the builder then returns from.
   Value* at_start(const std::function<Value*()>& make);
 
   Builder builder_;
