@@ -21,7 +21,10 @@ trap 'rm -rf "$commands"' EXIT
 sed -E 's/-include [^ "]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$commands/compile_commands.json"
 
 if [ "${1:-}" = "--all" ]; then
-  git ls-files -z 'src/*.cc' 'runtime/*.cc' | xargs -0 -n 4 -P "$(nproc)" "$tidy" "${options[@]}" -p "$commands"
+  # Sources that are compiled together are read together: headers once for all of them.
+  sed -nE 's#^ *"file": "(.*/(src|runtime)/.*\.c[a-z]*)",?$#\1#p' "$commands/compile_commands.json" |
+    grep -Ev '/(tests|fuzz|bench|grammar)/' | sort -u |
+    xargs -n 1 -P "$(nproc)" "$tidy" "${options[@]}" -p "$commands"
 else
   git rev-parse --quiet --verify "$since^{commit}" >/dev/null || { echo "there is no revision $since"; exit 77; }
   # A header gets the compile command of a source with a name like its own.

@@ -30,7 +30,7 @@ param w_in: Param[D, F, f32] = normal(0.02)
 param w_out: Param[F, D, f32] = normal(0.02)
 
 @jit
-def mlp(x: Tensor[B, S, D, f32]) -> Tensor[B, S, D, f32]:
+def mlp(x: Tensor[B, D, f32]) -> Tensor[B, D, f32]:
     h = maximum(x @ w_in, 0.0)
     return x + h @ w_out
 
@@ -85,7 +85,7 @@ def main():
         (folder / "table.tsr").write_text(TABLE)
         subprocess.run([BIN / "tesserac", "table.tsr", "-o", "table.bundle"], cwd=folder, check=True)
         (folder / "text.txt").write_text(MODEL * 10)
-        numpy.save(folder / "x.npy", numpy.ones((2, 3, 64), numpy.float32))
+        numpy.save(folder / "x.npy", numpy.ones((6, 64), numpy.float32))
         for tool in HELPS:
             for command in examples(tool):
                 assert command.split()[0] in gen_command_line.TOOLS, f"{tool}: {command}"
@@ -96,7 +96,7 @@ def main():
                 said = done.stdout[-2000:] + done.stderr[-2000:]
                 assert done.returncode == 0, f"{tool} --help shows: {command}\n{said}"
                 count += 1
-        assert numpy.load(folder / "y.npy").shape == (2, 3, 64)
+        assert numpy.load(folder / "y.npy").shape == (6, 64)
     assert count > 15, count
     print(f"{count} examples of --help run")
 
