@@ -148,8 +148,8 @@ names::ModulePlace Session::place_of(std::string_view dotted, const SourceModule
 SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer) {
   names::ModulePlace place = place_of(dotted, importer);
   if (place.kind == names::ModulePlace::Kind::Language) {
-    report(diag::unknown_module, loc, dotted)
-        .help("it is built in, and its names need no import: delete it; 'from' gives them other names");
+    report(diag::language_import, loc, dotted)
+        .help("delete the import, and write its names as they are: @jit, Tensor, exp; 'from' gives them other names");
     return nullptr;
   }
   if (place.kind == names::ModulePlace::Kind::Library) {

@@ -320,17 +320,21 @@ std::optional<Datum> GraphBuilder::subscript(const Datum& object, ast::ExprList 
   auto take_whole = [&](size_t count) {
     for (size_t i = 0; i < count; ++i) slicing.take_whole();
   };
+  bool good = true;  // what is wrong with each axis is said
   for (const ast::Expr* index : indices) {
     if (index->kind == ast::NodeKind::Ellipsis) {
       take_whole(type->rank() - used);
     } else if (index->kind == ast::NodeKind::None) {
       slicing.result.push_back(dims().constant(1));
-    } else if (const auto* slice = ast::as<ast::Slice>(index)) {
-      if (!slice_axis(slicing, *slice, scope)) return Datum::poison();
-    } else if (!index_axis(slicing, *index, scope)) {
-      return Datum::poison();
+    } else {
+      size_t axis = slicing.axis();
+      const auto* slice = ast::as<ast::Slice>(index);
+      bool is_taken = slice ? slice_axis(slicing, *slice, scope) : index_axis(slicing, *index, scope);
+      if (!is_taken && slicing.axis() == axis) slicing.take_whole();
+      good = good && is_taken;
     }
   }
+  if (!good) return Datum::poison();
   take_whole(type->rank() - slicing.axis());
   Datum source = object;
   for (size_t axis : slicing.reversed) {
