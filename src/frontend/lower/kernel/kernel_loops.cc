@@ -93,7 +93,8 @@ bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& argument
   if (start) {
     // No tile has elements of an empty range that lies within one, and as many tiles have some as there are at most.
     Value* end = stop ? op(ElementwiseKind::Min, stop, extent) : extent;
-    Value* elements = op(ElementwiseKind::Max, op(ElementwiseKind::Sub, end, start), zero);
+    Value* begin = op(ElementwiseKind::Max, start, zero);
+    Value* elements = op(ElementwiseKind::Max, op(ElementwiseKind::Sub, end, begin), zero);
     range.last = op(ElementwiseKind::Min, range.last, op(ElementwiseKind::Add, range.first, elements));
   }
   return true;
