@@ -228,6 +228,11 @@ Datum KernelBuilder::make_load(const IrValue& tensor, std::vector<Value*> index,
                                const BoundArguments& arguments, std::vector<const KernelAxis*> asked) {
   Type type = tensor.value->type();
   if (!check_extents(tile, arguments.call)) return Datum::poison();
+  if (is_windows(Datum::ir(tensor)) && tile.size() == 3 && !tile[0]->is_constant(1)) {
+    report(diag::unsupported_construct, arguments.call, "a tile of several elements of a window")
+        .help("take one at a time: tile.load(a, (r, t.i, t.j), (t.m, t.n))");
+    return Datum::poison();
+  }
   std::vector<OpAttr> attributes;
   const Datum& fill = arguments[Fill];
   auto number = evaluator_.expect_number(fill, arguments.locs[Fill], "the fill of 'tile.load'");
@@ -275,7 +280,8 @@ std::optional<std::vector<int64_t>> KernelBuilder::window_numbers(const BoundArg
 bool KernelBuilder::window_padding(const BoundArguments& arguments, WindowShape& shape) {
   const Datum& given = arguments[Padding];
   std::vector<Datum> each(shape.axes(), given);
-  if (given.is_sequence()) each = given.elements();
+  bool is_pair_of_one = shape.axes() == 1 && given.is_sequence() && given.elements().size() == 2;
+  if (given.is_sequence() && !is_pair_of_one) each = given.elements();
   for (const Datum& datum : each) {
     bool is_pair = datum.is_sequence() && datum.elements().size() == 2;
     auto before = number_from(is_pair ? datum.elements()[0] : datum, 0);

@@ -74,19 +74,28 @@ bool KernelBuilder::bound_range(TileRange& range, const BoundArguments& argument
   };
   range.first = zero;
   range.last = count;
+  Value *start = nullptr, *stop = nullptr;
   if (!arguments[at].is_none()) {
-    Value* start = element(at, "the start of 'range'");
+    start = element(at, "the start of 'range'");
     if (!start) return false;
     range.first = within(op(ElementwiseKind::FloorDiv, start, step));
   }
+  Value* extent = ops_.index(Datum::dim(range.extent), arguments.call, "the extent");
   if (!arguments[at + 1].is_none()) {
-    Value* stop = element(at + 1, "the stop of 'range'");
+    stop = element(at + 1, "the stop of 'range'");
     if (!stop) return false;
     if (TileOps::may_reach(stop, 0x1p62)) {  // it might not be rounded up without overflow
-      stop = op(ElementwiseKind::Min, stop, ops_.index(Datum::dim(range.extent), arguments.call, "the extent"));
+      stop = op(ElementwiseKind::Min, stop, extent);
     }
     Value* up = op(ElementwiseKind::Sub, op(ElementwiseKind::Add, stop, step), ops_.index_constant(1));
     range.last = within(op(ElementwiseKind::FloorDiv, up, step));
+  }
+  if (start) {
+    // No tile has elements of an empty range that lies within one, and as many tiles have some as there are at most.
+    Value* end = stop ? op(ElementwiseKind::Min, stop, extent) : extent;
+    Value* begin = op(ElementwiseKind::Max, start, zero);
+    Value* elements = op(ElementwiseKind::Max, op(ElementwiseKind::Sub, end, begin), zero);
+    range.last = op(ElementwiseKind::Min, range.last, op(ElementwiseKind::Add, range.first, elements));
   }
   return true;
 }
