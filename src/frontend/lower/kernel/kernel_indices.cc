@@ -100,9 +100,9 @@ bool KernelBuilder::check_indices() {
       auto builder = report(diag::index_of_axis, op->loc(), counter->name, wrong->counts,
                             fmt::format(fmt::runtime(wrong->wanted), place));
       if (counter->loc.known()) builder.label(counter->loc, "the loop counts them");
-      std::optional<Counter> next = counter_of(access->index[i + 1 < access->index.size() ? i + 1 : i - 1]);
-      bool are_two = access->index.size() == 2 && parts == 0 && dims.size() == 2 && next;
-      if (are_two && counter->over == axes[1 - i] && next->over == axes[i]) {
+      bool are_two = access->index.size() == 2 && parts == 0 && dims.size() == 2;
+      std::optional<Counter> next = are_two ? counter_of(access->index[1 - i]) : std::nullopt;
+      if (next && counter->over == axes[1 - i] && next->over == axes[i]) {
         const Counter &first = i == 0 ? *next : *counter, &second = i == 0 ? *counter : *next;
         std::string_view extents = tile && axis && !may_be_one(*tile, *axis) ? ", and the extents of the tile" : "";
         builder.help(fmt::format("exchange them: ({}, {}){}", first.name, second.name, extents));
