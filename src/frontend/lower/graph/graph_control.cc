@@ -37,9 +37,8 @@ std::string start_text(const Datum& before, const Datum& after) {
     dtype = to_string(after.as_ir().storage);
   }
   bool is_zero = before.is_number() && before.as_double() == 0;
-  bool has_value = is_zero || before.is_number();
   return is_zero ? fmt::format("zeros(({}), {})", dims, dtype)
-                 : fmt::format("full(({}), {}, {})", dims, has_value ? to_text(before) : "value", dtype);
+                 : fmt::format("full(({}), {}, {})", dims, before.is_number() ? to_text(before) : "value", dtype);
 }
 
 }  // namespace
