@@ -25,7 +25,8 @@ class CudaKernel {
   Status count_resident_blocks();
   /// Blocks of the grid for that many programs.
   Status grid_blocks(int64_t programs, unsigned& blocks) const;
-  LaunchConfig config_for(unsigned blocks, StreamHandle stream, LaunchAttribute& cluster) const;
+  struct Attributes;
+  LaunchConfig config_for(unsigned blocks, StreamHandle stream, Attributes& attributes) const;
   Status failed(Status status) const;
 
   const Gpu& gpu_;

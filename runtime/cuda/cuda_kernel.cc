@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "runtime/cuda/cuda_code.h"
 #include "runtime/format/cuda_image.h"
@@ -18,6 +19,17 @@ int64_t product(const std::vector<int64_t>& extents) {
 }
 
 }  // namespace
+
+/// Of one launch.
+struct CudaKernel::Attributes {
+  std::array<LaunchAttribute, 2> all{};
+  unsigned count = 0;
+
+  LaunchAttribute& add(unsigned id) {
+    all[count].id = id;
+    return all[count++];
+  }
+};
 
 Status CudaKernel::failed(Status status) const {
   return fail(status.code, "kernel ", format::in_quotes(meta_.name), ": ", status.text);
@@ -89,8 +101,8 @@ Status CudaKernel::count_resident_blocks() {
                       size_t(meta_.smem_per_cta));
     resident_blocks_ = int64_t(count) * gpu_.multiprocessors();
   } else {
-    LaunchAttribute attribute;
-    LaunchConfig config = config_for(unsigned(cluster_), nullptr, attribute);
+    Attributes attributes;
+    LaunchConfig config = config_for(unsigned(cluster_), nullptr, attributes);
     status = gpu_.run(driver.clusters_at_a_time, &count, function_,
                       static_cast<const LaunchConfig*>(&config));
     resident_blocks_ = int64_t(count) * cluster_;
@@ -115,11 +127,11 @@ Status CudaKernel::grid_blocks(int64_t programs, unsigned& blocks) const {
   return ok();
 }
 
-LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream,
-                                    LaunchAttribute& cluster) const {
-  cluster = {};
-  cluster.id = LaunchAttribute::cluster_dimension;
-  cluster.value.cluster = {unsigned(cluster_), 1, 1};
+LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream, Attributes& attributes) const {
+  if (cluster_ > 1) attributes.add(LaunchAttribute::cluster_dimension).value.cluster = {unsigned(cluster_), 1, 1};
+  if (meta_.waits && gpu_.overlaps_launches()) {
+    attributes.add(LaunchAttribute::programmatic_serialization).value.holds = 1;
+  }
   return {blocks,
           1,
           1,
@@ -128,8 +140,8 @@ LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream,
           unsigned(meta_.block[2]),
           unsigned(meta_.smem_per_cta),
           stream,
-          &cluster,
-          cluster_ > 1 ? 1u : 0u};
+          attributes.all.data(),
+          attributes.count};
 }
 
 Status CudaKernel::launch(const Launch& launch, StreamHandle stream) {
@@ -155,10 +167,10 @@ Status CudaKernel::launch(const Launch& launch, StreamHandle stream) {
   for (uint32_t& dim : dims) params.push_back(&dim);
   for (TensorMap& map : maps) params.push_back(&map);
 
-  LaunchAttribute attribute;
-  LaunchConfig config = config_for(blocks, stream, attribute);
+  Attributes attributes;
+  LaunchConfig config = config_for(blocks, stream, attributes);
   void** no_extra = nullptr;
-  if (cluster_ > 1) {
+  if (attributes.count > 0) {
     status = gpu_.run(gpu_.driver().launch_with, static_cast<const LaunchConfig*>(&config),
                       function_, params.data(), no_extra);
   } else {

@@ -64,6 +64,7 @@ inline constexpr int jit_error_log_bytes = 6;
 /// CUlaunchAttribute: an id and a value of 64 bytes.
 struct LaunchAttribute {
   static constexpr unsigned cluster_dimension = 4;
+  static constexpr unsigned programmatic_serialization = 6;  ///< the kernel waits for the launch ahead of it by itself
   unsigned id;
   char padding[4];
   union {
@@ -71,6 +72,7 @@ struct LaunchAttribute {
     struct {
       unsigned x, y, z;
     } cluster;
+    int holds;
   } value;
 };
 static_assert(sizeof(LaunchAttribute) == 72);

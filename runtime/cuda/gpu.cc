@@ -44,6 +44,9 @@ Status Gpu::read_limits() {
     if (status.failed()) return status;
   }
   capability_ = 10 * major + minor;
+  int version = 0;  // 12030 of CUDA 12.3, which was the first to record such launches
+  if (Status status = driver_.run(driver_.driver_version, &version); status.failed()) return status;
+  overlaps_launches_ = capability_ >= 90 && version >= 12030;
   return ok();
 }
 

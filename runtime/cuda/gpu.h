@@ -60,6 +60,8 @@ class Gpu {
   int multiprocessors() const { return multiprocessors_; }
   int max_threads() const { return max_threads_; }
   int max_shared_bytes() const { return max_shared_bytes_; }
+  /// Whether kernels may start while the launch ahead of them ends, in recordings too.
+  bool overlaps_launches() const { return overlaps_launches_; }
 
  private:
   Gpu(const Driver& driver, int index) : driver_(driver), index_(index) {}
@@ -74,6 +76,7 @@ class Gpu {
   int multiprocessors_ = 0;
   int max_threads_ = 0;
   int max_shared_bytes_ = 0;
+  bool overlaps_launches_ = false;
 };
 
 }  // namespace tessera::runtime::cuda

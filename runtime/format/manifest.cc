@@ -68,7 +68,8 @@ class ManifestReader {
     }
     read_facts(root, manifest);
     if (error_.empty()) check_order(manifest);
-    if (error_.empty() && write_manifest(manifest) != text) error_ = "it is not in its one form";
+    if (error_.empty() && write_manifest(manifest) != text)
+      error_ = "it is not in the one form that this version of tesserac writes; compile the source again";
     if (!error_.empty()) return error("manifest.json: ", error_);
     return manifest;
   }

@@ -107,6 +107,7 @@ Json kernel_json(const KernelMeta& kernel) {
           {"work", work_json(kernel)},
           {"checks", checks_json(kernel)}};
   if (!kernel.code.empty()) json["code"] = kernel.code;
+  if (kernel.waits) json["launch"]["waits"] = true;
   if (!kernel.assume.empty()) json["assume"] = exprs_json(kernel.assume, kernel.dims);
   return json;
 }
@@ -208,6 +209,7 @@ KernelMeta read_kernel(JsonCursor in) {
   kernel.block = in["launch"]["block"].integers();
   kernel.cluster = in["launch"]["cluster"].integers();
   kernel.persistent = in["launch"]["persistent"].boolean();
+  if (JsonCursor waits = in["launch"]["waits"]; !waits.is_null()) kernel.waits = waits.boolean();
   kernel.epilogue = in["epilogue"].texts();
   kernel.alignment = in["alignment"].integer();
   kernel.vector_width = in["vector_width"].integer();
@@ -393,7 +395,8 @@ Result<Reflection> read_reflection(std::string_view json) {
     entries.each_member(
         [&](const std::string& entry, JsonCursor sources) { steps[entry] = sources.texts(); });
   });
-  if (why.empty() && write_reflection(reflection) != json) why = "it is not in its one form";
+  if (why.empty() && write_reflection(reflection) != json)
+    why = "it is not in the one form that this version of tesserac writes; compile the source again";
   if (!why.empty()) return error("reflection.json: ", why);
   return reflection;
 }
@@ -433,7 +436,8 @@ std::string kernel_yaml(const KernelMeta& kernel) {
              "launch: {grid: ", yaml_list(exprs_json(kernel.grid, kernel.dims)),
              ", block: ", yaml_list(Json(kernel.block)),
              ", cluster: ", yaml_list(Json(kernel.cluster)),
-             ", persistent: ", kernel.persistent ? "true" : "false", "}\n",
+             ", persistent: ", kernel.persistent ? "true" : "false",
+             ", waits: ", kernel.waits ? "true" : "false", "}\n",
              "epilogue: ", yaml_list(Json(kernel.epilogue)), "\n", "alignment: ", kernel.alignment,
              "\n", "vector_width: ", kernel.vector_width, "\n", "occupancy: ", kernel.occupancy,
              "\n", "features: ", yaml_list(Json(kernel.features)), "\n",

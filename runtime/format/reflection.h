@@ -85,6 +85,7 @@ struct KernelMeta {
   std::vector<int64_t> block = {1, 1, 1};
   std::vector<int64_t> cluster = {1, 1, 1};  ///< blocks of a cluster; the product counts
   bool persistent = false;  ///< blocks compute several programs: at most what fits runs
+  bool waits = false;       ///< it waits for the launch ahead of it, and may start before that has ended
   std::vector<std::string> epilogue;
   int64_t alignment = 1;                      ///< smallest alignment of all buffers, bytes
   int64_t vector_width = 1;                   ///< elements of a vector access

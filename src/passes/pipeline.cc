@@ -131,6 +131,8 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::share_reciprocals,
     PassId::expand_math,
     PassId::legalize_casts,
+    // A launch takes as long as a small kernel runs.
+    PassId::overlap_launches,
 });
 static_assert(is_well_ordered(cuda_passes, Level::Graph, needed_by_code));
 

@@ -158,7 +158,7 @@ def driver():
     os.environ["TESSERA_CUDA_DRIVER"] = str(BUILD / "lib/libfake_cuda.so")
     try:
         has(refuse(BIN / "tsr", "run", image, "f", "--device", "cuda:0", "--allow-jit", "--input", f"x={x}"),
-            r"cuLaunchKernel: error 801")
+            r"cuLaunchKernelEx: error 801")
     finally:
         del os.environ["TESSERA_CUDA_DRIVER"]
 

@@ -49,7 +49,8 @@ Fragment fragment_of(Op* op) {
     case OpKind::ShuffleIndex: case OpKind::Elect: case OpKind::Barrier: case OpKind::BarrierArrive:
     case OpKind::WarpSync: case OpKind::ClusterArrive: case OpKind::ClusterWait: case OpKind::MapShared:
     case OpKind::MbarrierInit: case OpKind::MbarrierExpect: case OpKind::MbarrierArrive: case OpKind::MbarrierWait:
-    case OpKind::FenceMbarrierInit: case OpKind::FenceAsync: case OpKind::TmaLoad: case OpKind::TmaStore:
+    case OpKind::FenceMbarrierInit: case OpKind::FenceAsync: case OpKind::LaunchDependents:
+    case OpKind::WaitPrerequisites: case OpKind::TmaLoad: case OpKind::TmaStore:
     case OpKind::BulkCommit: case OpKind::BulkWait: case OpKind::PrefetchDescriptor: case OpKind::CpAsync:
     case OpKind::CpAsyncCommit: case OpKind::CpAsyncWait: case OpKind::MatrixDescriptor: case OpKind::WgmmaFence:
     case OpKind::WgmmaCommit: case OpKind::WgmmaWait: case OpKind::Ldmatrix: case OpKind::Stmatrix:

@@ -102,6 +102,7 @@ void add_launch(Op* kernel, const Machine& machine, format::KernelMeta& meta) {
   meta.smem_per_cta = kernel->attr(Func::shared).value_or(meta.smem_per_cta);
   std::ranges::copy(kernel->attr(Func::cluster), meta.cluster.begin());
   meta.persistent = kernel->attr(Func::persistent);
+  walk(kernel, [&](Op* op) { meta.waits |= op->is(target::info(target::OpKind::WaitPrerequisites)); });
   for (Attr map : kernel->attr(Func::descriptors))
     meta.descriptors.push_back(descriptor_of(map, meta.dims));
   if (std::optional<int64_t> bound = kernel->attr(Func::registers)) meta.regs_per_thread = *bound;

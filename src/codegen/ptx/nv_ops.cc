@@ -56,6 +56,8 @@ void Emitter::emit_nv(Op* op) {
     case NvOpKind::MbarrierWait: emit_mbarrier(op); break;
     case NvOpKind::FenceMbarrierInit: line("fence.mbarrier_init.release.cluster"); break;
     case NvOpKind::FenceAsync: line("fence.proxy.async.shared::cta"); break;
+    case NvOpKind::LaunchDependents: line("griddepcontrol.launch_dependents"); break;
+    case NvOpKind::WaitPrerequisites: line("griddepcontrol.wait"); break;
     case NvOpKind::TmaLoad:
     case NvOpKind::TmaStore:
     case NvOpKind::PrefetchDescriptor: emit_tma(op); break;

@@ -38,7 +38,7 @@ const Machine machines[] = {
           .schedules_of = "cuda:sm_80"}),
     cuda({.ptx_target = "sm_90a", .shared = 233472, .shared_per_block = 232448, .has_mma = true,
           .has_f8_mma = true, .has_wgmma = true, .has_tma = true, .has_clusters = true,
-          .has_register_reallocation = true, .has_stmatrix = true,
+          .has_register_reallocation = true, .has_stmatrix = true, .has_dependent_launches = true,
           .peaks = {.of = "an H100 SXM", .f64 = 33500, .f32 = 66900, .dot_f64 = 33500, .dot_f32 = 66900,
                     .dot_tf32 = 494700, .dot_16 = 989400, .dot_8 = 1978900, .bandwidth = 3350,
                     .multiprocessors = 132}}),

@@ -132,7 +132,8 @@ TEST_CASE("the manifest has one form", "[format]") {
     auto read = read_manifest(text);
     return read ? "" : read.error().text;
   };
-  CHECK(why(json + " ") == "manifest.json: it is not in its one form");
+  CHECK(why(json + " ") ==
+        "manifest.json: it is not in the one form that this version of tesserac writes; compile the source again");
   CHECK(why(replaced(json, "\"format\": 2", "\"format\": 3")) ==
         "the bundle has format 3; this build reads 2: compile the source again");
   CHECK(why(replaced(json, "2*B", "2*C")) ==
@@ -277,7 +278,7 @@ TEST_CASE("reflection has one form and prints as YAML", "[format]") {
                                "resources: {regs_per_thread: 96, smem_per_cta: 48KB, scratch: 0, "
                                "spills: 0}\n"
                                "launch: {grid: [(M + 3) // 4, (N + 3) // 4], block: [256, 1, 1], "
-                               "cluster: [1, 1, 1], persistent: false}\n"
+                               "cluster: [1, 1, 1], persistent: false, waits: false}\n"
                                "epilogue: [bias, gelu]\n") == 0);
 }
 
@@ -289,6 +290,7 @@ KernelMeta kernel_with_descriptor() {
   kernel.block = {384, 1, 1};
   kernel.cluster = {2, 1, 1};
   kernel.persistent = true;
+  kernel.waits = true;
   auto expr = [&](const char* text) { return *parse_expr(text, kernel.dims); };
   kernel.descriptors.push_back(
       {0, Dtype::Bf16, {expr("K"), expr("M")}, {expr("2*K")}, expr("0"), {64, 128}, 128});
@@ -311,7 +313,7 @@ TEST_CASE("clusters, persistence and descriptors are read back and printed", "[f
   KernelMeta kernel = kernel_with_descriptor();
   CHECK(refusal_of(kernel) == "");
   std::string yaml = kernel_yaml(kernel);
-  CHECK(yaml.find("block: [384, 1, 1], cluster: [2, 1, 1], persistent: true}\n") != yaml.npos);
+  CHECK(yaml.find("block: [384, 1, 1], cluster: [2, 1, 1], persistent: true, waits: true}\n") != yaml.npos);
   CHECK(
       yaml.ends_with("descriptors:\n"
                      "  - {buffer: a, dtype: bf16, dims: [K, M], strides: [2*K], offset: 0, "

@@ -79,6 +79,7 @@ std::vector<format::KernelMeta> cuda_kernels() {
   persistent.name = "add_one_persistent";
   persistent.persistent = true;
   persistent.cluster = {2, 1, 1};
+  persistent.waits = true;
   persistent.smem_per_cta = 100 << 10;
   kernels.insert(kernels.begin() + 1, persistent);
 

@@ -202,12 +202,38 @@ TEST_CASE("persistent kernels get as many clusters as fit or are needed", "[cuda
     CHECK(y.values().back() == float(n));
     FakeLaunch launch = gpu.launches().back();
     CHECK(launch.cluster == 2);
+    CHECK(launch.overlaps);
     CHECK(launch.shared_bytes == 100 << 10);
     return launch.grid;
   };
   CHECK(grid_for(16) == 2);
   CHECK(grid_for(48) == 4);
   CHECK(grid_for(16 * 100) == 6);
+}
+
+TEST_CASE("kernels start while the launch ahead ends where they wait for it and the driver can", "[cuda]") {
+  struct {
+    const char* kernel;
+    int version;
+    bool overlaps;
+  } const cases[] = {
+      {"add_one_persistent", 12030, true}, {"add_one_persistent", 12020, false}, {"add_one", 13000, false}};
+  for (const auto& [name, version, overlaps] : cases) {
+    INFO(name << " with CUDA " << version);
+    FakeKnobs knobs;
+    knobs.version = version;
+    FakeGpu gpu(knobs);
+    CudaLoaded loaded(CudaBundle{}.bytes());
+    tsr_kernel_t kernel = nullptr;
+    REQUIRE(tsrGetKernel(loaded.module, name, &kernel) == TSR_SUCCESS);
+    uint32_t n = 16;
+    CudaTensor x(loaded.context, {n}, count_up(n));
+    CudaTensor y(loaded.context, {n});
+    void* args[] = {&x.tensor.data, &y.tensor.data, &n};
+    REQUIRE(tsrLaunch(kernel, nullptr, {}, args, 3) == TSR_SUCCESS);
+    CHECK(y.values().back() == float(n));
+    CHECK(gpu.launches().back().overlaps == overlaps);
+  }
 }
 
 TEST_CASE("tensor maps describe the buffers and are kept", "[cuda]") {

@@ -639,7 +639,7 @@ TEST_CASE("tsr runs and times entries on a GPU", "[tsr][cuda]") {
   }
   SECTION("inspect shows how kernels are launched") {
     Ran ran = work.tsr("inspect c.bundle --yaml");
-    CHECK(ran.output.find("block: [128, 1, 1], cluster: [2, 1, 1], persistent: true}") !=
+    CHECK(ran.output.find("block: [128, 1, 1], cluster: [2, 1, 1], persistent: true, waits: true}") !=
           std::string::npos);
     CHECK(ran.output.find("descriptors:\n  - {buffer: x, dtype: f32, dims: [N, M]") !=
           std::string::npos);

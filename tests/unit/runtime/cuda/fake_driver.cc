@@ -148,7 +148,7 @@ void read_params(const FakeKernel& kernel, void** params, FakeArguments& argumen
   }
 }
 
-int launch(const LaunchConfig& config, unsigned cluster, FunctionHandle handle, void** params) {
+int launch(const LaunchConfig& config, unsigned cluster, FunctionHandle handle, void** params, bool overlaps) {
   auto& function = *reinterpret_cast<Function*>(handle);
   if (!function.kernel) return not_supported;
   bool is_sound = config.grid_x > 0 && config.grid_y == 1 && config.grid_z == 1 &&
@@ -162,6 +162,7 @@ int launch(const LaunchConfig& config, unsigned cluster, FunctionHandle handle, 
   record.block[1] = config.block_y;
   record.block[2] = config.block_z;
   record.cluster = cluster;
+  record.overlaps = overlaps;
   record.shared_bytes = config.shared_bytes;
   record.stream = config.stream;
   machine().launches.push_back(record);
@@ -220,6 +221,12 @@ void fake_launch(size_t index, FakeLaunch* record) {
 
 void fake_last_map(FakeTensorMap* map) {
   *map = machine().last_map;
+}
+
+int cuDriverGetVersion(int* version) {
+  Lock lock(machine().mutex);
+  *version = machine().knobs.version;
+  return enter("cuDriverGetVersion", false);
 }
 
 int cuInit(unsigned) {
@@ -608,16 +615,23 @@ int cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y, un
   if (int result = enter("cuLaunchKernel")) return result;
   return launch(
       {grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, nullptr, 0}, 1,
-      function, params);
+      function, params, false);
 }
 
 int cuLaunchKernelEx(const LaunchConfig* config, FunctionHandle function, void** params, void**) {
   Lock lock(machine().mutex);
   if (int result = enter("cuLaunchKernelEx")) return result;
-  bool has_cluster = config->attribute_count == 1 &&
-                     config->attributes[0].id == LaunchAttribute::cluster_dimension;
-  return has_cluster ? launch(*config, config->attributes[0].value.cluster.x, function, params)
-                     : invalid_value;
+  unsigned cluster = 1;
+  bool overlaps = false;
+  for (unsigned i = 0; i < config->attribute_count; ++i) {
+    const LaunchAttribute& attribute = config->attributes[i];
+    switch (attribute.id) {
+      case LaunchAttribute::cluster_dimension: cluster = attribute.value.cluster.x; break;
+      case LaunchAttribute::programmatic_serialization: overlaps = attribute.value.holds == 1; break;
+      default: return invalid_value;
+    }
+  }
+  return launch(*config, cluster, function, params, overlaps);
 }
 
 int cuTensorMapEncodeIm2col(TensorMap* map, int type, uint32_t rank, void* address, const uint64_t* extents,

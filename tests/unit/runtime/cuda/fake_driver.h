@@ -16,6 +16,7 @@ struct FakeLaunch {
   unsigned grid;
   unsigned block[3];
   unsigned cluster;
+  bool overlaps;  ///< it may start before the launch ahead of it has ended
   unsigned shared_bytes;
   const void* stream;
 };
@@ -46,6 +47,7 @@ struct FakeCounts {
 struct FakeKnobs {
   int devices = 1;
   int capability = 90;
+  int version = 13000;  ///< of CUDA, as the driver says it
   int multiprocessors = 4;
   int blocks_per_multiprocessor = 2;
   size_t memory = size_t(64) << 20;
