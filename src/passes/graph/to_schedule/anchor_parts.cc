@@ -27,7 +27,7 @@ namespace {
 constexpr int64_t least_length = 256;
 /// Bytes that a program could read in the time of another launch, whose kernel waits for all parts and for its own
 /// loads: about 8000 clocks, 64 in each.
-constexpr int64_t launch_bytes = 512 * 1024;
+constexpr int64_t launch_bytes = 192 * 1024;
 /// Programs that a multiprocessor has at a time where threads compute operands of dots: one computes while another
 /// multiplies.
 constexpr int64_t alternating_programs = 2;
