@@ -148,6 +148,7 @@ class KernelBuilder final : public Lowering {
   Datum cast_to(const Datum& value, const Datum& dtype, Loc loc, Loc dtype_loc);
   Datum full(const BoundArguments& arguments, const Datum& value, const Datum& dtype);
   Datum arange(const BoundArguments& arguments);
+  bool check_coordinates(bool rows, const std::vector<const KernelAxis*>& grid, Loc call);
   Datum coordinates(bool rows, const BoundArguments& arguments);
   const KernelAxis* axis_of_index(const Datum& index) const;
   const KernelAxis* axis_of_index(const Value* index) const;
@@ -161,6 +162,9 @@ class KernelBuilder final : public Lowering {
   Value* tile_of(const KernelAxis& axis, Op* user) const;
   bool is_counted(const TilePlace& place) const;
   Value* limit_of(const TilePlace& place, Op* user);
+  bool is_whole(const TilePlace& place) const;
+  bool end_apart(const std::vector<TilePlace>& places) const;
+  Value* filled_limit(const std::vector<TilePlace>& places, Op* user);
   bool limit_operand(Op* op, unsigned operand, const std::vector<std::vector<std::pair<Value*, size_t>>>& sources);
   std::vector<Op*> combining_ops() const;
   std::set<std::string> combined_single_axes();

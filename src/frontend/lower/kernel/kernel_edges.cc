@@ -111,12 +111,50 @@ std::string name_of(Op* op) {
 
 }  // namespace
 
+bool KernelBuilder::is_whole(const TilePlace& place) const { return is_counted(place) && !place.is_cut(); }
+
+/// Whether a tile is made of two loaded tiles of one axis, such as one and the next. Where one has ended and gives its
+/// fill the other may have elements.
+bool KernelBuilder::end_apart(const std::vector<TilePlace>& places) const {
+  for (const TilePlace& a : places) {
+    for (const TilePlace& b : places) {
+      bool is_one_axis = a.loaded && b.loaded && a.extent == b.extent && a.tile == b.tile;
+      if (is_one_axis && a.index && b.index && !(is_whole(a) && is_whole(b)) && !is_same_index(a.index, b.index))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// How many elements there are of what is made of loaded tiles: as far as one of those of an axis has them, and each
+/// axis. Null where that is not known here.
+Value* KernelBuilder::filled_limit(const std::vector<TilePlace>& places, Op* user) {
+  Value* least = nullptr;
+  auto combined = [&](ElementwiseKind kind, Value* a, Value* b) {
+    return a ? ops_.builder().value(info(kind), {{a}, {b}}, b->type()) : b;
+  };
+  std::set<std::pair<Dim, Dim>> done;
+  for (const TilePlace& place : places) {
+    if (!place.loaded || !done.insert({place.extent, place.tile}).second) continue;
+    Value* furthest = nullptr;
+    for (const TilePlace& other : places) {
+      if (!other.loaded || other.extent != place.extent || other.tile != place.tile) continue;
+      Value* limit = limit_of(other, user);
+      if (!limit) return nullptr;
+      furthest = combined(ElementwiseKind::Max, furthest, limit);
+    }
+    least = combined(ElementwiseKind::Min, least, furthest);
+  }
+  return least;
+}
+
 /// Limits an operand along each of its axes that has sources: the tiles, each with its axis, that
 /// are combined there.
 bool KernelBuilder::limit_operand(Op* op, unsigned operand,
                                   const std::vector<std::vector<std::pair<Value*, size_t>>>& sources) {
   Value* value = op->operand(operand);
   std::vector<Value*> limits(sources.size());
+  std::vector<int64_t> filled;
   auto limit = [&](const TilePlace& place, size_t i, const std::string& axis) {
     Value* here = limit_of(place, op);
     if (!here && is_print(op)) return true;  // all of it is shown
@@ -133,8 +171,12 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
     EdgeSearch search(kernel_.origins, kernel_.op);
     for (auto [tile, axis] : sources[i]) search.visit(tile, axis);
     bool is_placed = !search.places().empty();
+    if (common::is_along_axis(op) && end_apart(search.places())) {
+      limits[i] = filled_limit(search.places(), op);
+      if (limits[i]) filled.push_back(int64_t(i));
+    }
     for (const TilePlace& place : search.places()) {
-      if (place.loaded || (is_counted(place) && !place.is_cut())) continue;
+      if (place.loaded || is_whole(place)) continue;
       if (!limit(place, i, fmt::format("an axis of {} elements", place.extent->text))) return false;
     }
     if (!is_placed && search.unplaced() && is_print(op)) continue;
@@ -155,7 +197,9 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
   for (size_t i = 0; i < limits.size(); ++i) {
     if (!limits[i]) limits[i] = ops_.index(Datum::dim(value->type()->dims[i]), op->loc(), "an extent");
   }
-  op->set_operand(operand, ops_.builder().value(info(OpKind::Within), {{value}, limits}, value->type()));
+  Value* within = ops_.builder().value(info(OpKind::Within), {{value}, limits}, value->type());
+  if (!filled.empty()) within->def()->set(attr::Within::filled, filled);
+  op->set_operand(operand, within);
   return true;
 }
 
@@ -220,12 +264,17 @@ Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
     const KernelAxis& of = *search.axes()[n];
     places.push_back({tile_of(of, user), of.tile, of.extent});
   }
+  if (end_apart(places)) {
+    Value* here = filled_limit(places, user);
+    Value* all = ops_.index(Datum::dim(tile->type()->dims[axis]), user->loc(), "an extent");
+    return here ? ops_.builder().value(info(ElementwiseKind::Min), {{here}, {all}}, all->type()) : nullptr;
+  }
   Value* least = nullptr;
   for (const TilePlace& place : places) {
     bool is_first = place.index && place.index->def() && place.index->def()->is(info(OpKind::Constant)) &&
                     place.index->def()->attr(schedule::attr::Constant::value)->integer == 0;
-    bool is_whole = place.tile == place.extent && (!place.index || is_first || is_counted(place));
-    if (is_whole || (is_counted(place) && !place.is_cut())) continue;
+    bool is_all = place.tile == place.extent && (!place.index || is_first || is_counted(place));
+    if (is_all || is_whole(place)) continue;
     // Where the tile is not known the sum has been refused.
     Value* here = limit_of(place, user);
     if (!here) continue;

@@ -335,15 +335,39 @@ const KernelAxis* KernelBuilder::axis_of_index(const Value* value) const {
   return nullptr;
 }
 
+/// Refuses coordinates without an index where rows or columns of several axes may be meant.
+bool KernelBuilder::check_coordinates(bool rows, const std::vector<const KernelAxis*>& grid, Loc call) {
+  if (grid.empty()) return true;
+  const KernelAxis& last = kernel_.axes.back();
+  if (rows && grid.size() > 2 && grid[0]->single) {
+    report(diag::index_of_axis, call, "tile.row_index()", fmt::format("axis '{}'", grid[0]->name),
+           fmt::format("a program has one element along it, of a grid of {} axes", grid.size()))
+        .help("name the index along the axis that is meant, tile.row_index(t.i) or tile.row_index(t.j)");
+    return false;
+  }
+  if (!rows && grid.size() == 1 && !last.grid) {
+    report(diag::index_of_axis, call, "tile.col_index()", fmt::format("axis '{}'", grid[0]->name),
+           fmt::format("the last axis is '{}'", last.name))
+        .help(fmt::format("tile.arange(t.{0})[None, :] numbers the columns of axis '{0}', tile.col_index({0}) with the "
+                          "index {0} of a loop those of its tile, and tile.col_index(t.i) is along axis '{1}'",
+                          last.name, grid[0]->name));
+    return false;
+  }
+  return true;
+}
+
 /// `row_index()` and `col_index()`: coordinates along the first and the last grid axis, or along
 /// the axis that the index given counts tiles of.
 Datum KernelBuilder::coordinates(bool rows, const BoundArguments& arguments) {
   const KernelAxis* axis = nullptr;
   Value* index = nullptr;
   if (arguments[0].is_none()) {
+    std::vector<const KernelAxis*> grid;
     for (const KernelAxis& candidate : kernel_.axes) {
-      if (candidate.grid && (!rows || !axis)) axis = &candidate;
+      if (candidate.grid) grid.push_back(&candidate);
     }
+    if (!check_coordinates(rows, grid, arguments.call)) return Datum::poison();
+    if (!grid.empty()) axis = rows ? grid.front() : grid.back();
     index = axis ? axis->index : nullptr;
   } else {
     axis = axis_of_index(arguments[0]);

@@ -3,8 +3,8 @@
 // Past a tensor's edge a load gives its fill value. Values computed from it are meaningless and may
 // not take part in a reduction, whatever the fill. The limit of a reduction is that of the loads it
 // is computed from, along the axis of theirs that its own axis is made of (tile_axes.h); where
-// several loads differ it is the least. A tile.within adds a limit that no load has, and is
-// removed. A limit that was computed inside a loop before the reduction is rematerialised.
+// several loads differ it is the least. A tile.within adds a limit that no load has, or takes the
+// place of those of loads, and is removed. A limit that was computed inside a loop before the reduction is rematerialised.
 
 #include <algorithm>
 #include <map>
@@ -130,7 +130,11 @@ class MaskPropagation {
     Op* op = tile->def();
     if (op->is(tile::info(OpKind::Load))) collect(op, in::Load::limits, axis);
     if (op->is(tile::info(OpKind::Gather))) collect(op, in::Gather::limits, axis);
-    if (op->is(tile::info(OpKind::Within))) collect(op, in::Within::limits, axis);
+    if (op->is(tile::info(OpKind::Within))) {
+      collect(op, in::Within::limits, axis);
+      std::vector<int64_t> filled = op->attr(attr::Within::filled).vector();
+      if (std::ranges::find(filled, int64_t(axis)) != filled.end()) return;
+    }
     for (auto [from, i] : sources_[{tile, axis}]) visit(from, i);
   }
 

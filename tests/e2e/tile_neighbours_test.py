@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Reductions of what is computed from several tiles of one axis: where one of them has ended it has its fill, and past
+the last end nothing counts.
+
+Usage: tile_neighbours_test.py BUILD_DIR
+"""
+import pathlib
+import tempfile
+
+import numpy as np
+
+from tools import BIN, run
+
+STEP, FILL = 4, 2.0
+SOURCE = f"""
+def next_of(x, t, n, by, fill):
+    return tile.load(x, (t.i, n + by), (t.m, t.n), fill=fill)
+
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def after(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        s += tile.sum(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, 1, 0.0), axis=1)
+    return s
+
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def before(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        s += tile.sum(next_of(x, t, n, -1, {FILL}) * tile.load(x, (t.i, n), (t.m, t.n)), axis=1)
+    return s
+
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def greatest(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.full((t.m,), -INF)
+    for n in tile.range(N, t.n):
+        around = next_of(x, t, n, 1, {FILL}) + next_of(x, t, n, -1, {FILL}) + tile.load(x, (t.i, n), (t.m, t.n))
+        s = tile.maximum(s, tile.max(around, axis=1))
+    return s
+
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def means(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        s += tile.mean(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, 2, {FILL}), axis=1)
+    return s
+
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def pairs(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, 2 * t.n):
+        s += tile.sum(tile.load(x, (t.i, 2 * n), (t.m, t.n)) + tile.load(x, (t.i, 2 * n + 1), (t.m, t.n)), axis=1)
+    return s
+
+@jit
+def entry(x: Tensor[M, N, f32]):
+    a = after(x)
+    b = before(x)
+    c = greatest(x)
+    d = means(x)
+    e = pairs(x)
+    return a, b, c, d, e
+"""
+
+
+def tile_at(x, n, fill):
+    """Elements of tile n, the fill where there are none; and which there are."""
+    at = n * STEP + np.arange(STEP)
+    there = (at >= 0) & (at < x.shape[1])
+    tile = np.full((x.shape[0], STEP), fill)
+    tile[:, there] = x[:, at[there]]
+    return tile, there
+
+
+def expected(x):
+    """The same by hand, in f64."""
+    def combined(step, offsets, fills, join, combine, start):
+        total = np.full(x.shape[0], start)
+        for n in range(0, -(-x.shape[1] // STEP), step):
+            tiles = [tile_at(x, n + by, fill) for by, fill in zip(offsets, fills)]
+            counts = np.any([there for _, there in tiles], axis=0)
+            value = tiles[0][0]
+            for tile, _ in tiles[1:]:
+                value = join(value, tile)
+            total = combine(total, value[:, counts])
+        return total
+
+    def added(total, tile):
+        return total + tile.sum(1)
+
+    return {
+        "a": combined(1, (0, 1), (0.0, 0.0), np.add, added, 0.0),
+        "b": combined(1, (-1, 0), (FILL, 0.0), np.multiply, added, 0.0),
+        "c": combined(1, (1, -1, 0), (FILL, FILL, 0.0), np.add, lambda t, v: np.maximum(t, v.max(1)), -np.inf),
+        "d": combined(1, (0, 2), (0.0, FILL), np.add, lambda t, v: t + v.mean(1), 0.0),
+        "e": combined(2, (0, 1), (0.0, 0.0), np.add, added, 0.0),
+    }
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "tiles.tsr").write_text(SOURCE)
+        for target in ("host", "cpu:x86-64-v3"):
+            run(BIN / "tesserac", folder / "tiles.tsr", f"--target={target}", "-o", folder / "tiles.bundle")
+            for rows, columns in ((1, 1), (2, 8), (3, 7), (5, 13), (2, 17), (1, 32)):
+                x = np.random.default_rng(columns).standard_normal((rows, columns)).astype(np.float32)
+                np.save(folder / "x.npy", x)
+                wanted = expected(x.astype(np.float64))
+                outputs = [word for key in wanted for word in ("--output", f"{key}={folder}/{key}.npy")]
+                for how in ([], ["--interpret", "exact"]):
+                    words = ["--input", f"x={folder}/x.npy", *outputs, *how]
+                    run(BIN / "tsr", "run", folder / "tiles.bundle", "entry", *words)
+                    for key, value in wanted.items():
+                        given = np.load(folder / f"{key}.npy")
+                        case = (target, rows, columns, how, key, given, value)
+                        assert np.allclose(given, value, rtol=1e-5, atol=1e-5), case
+    print("reductions of neighbouring tiles: 6 shapes of each of 2 targets")
+
+
+main()
