@@ -31,6 +31,8 @@
 // The pass refuses other kernels with `unsupported-tile-split`: those with values that run along
 // one axis twice, and those that read memory that they write.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -43,6 +45,7 @@
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/launch_choices.h"
 #include "passes/analysis/row_tiles.h"
+#include "passes/tile/common/unused_keys.h"
 #include "passes/tile/cpu/fragment_pairs.h"
 #include "passes/tile/cpu/fragment_sharing.h"
 #include "passes/tile/cpu/fragment_stages.h"
@@ -62,11 +65,12 @@ class KernelSplit {
   KernelSplit(Op* kernel, PassContext& context)
       : kernel_(kernel), context_(context), axes_(kernel), sharing_(kernel, context, axes_) {}
 
-  Status run() {
+  Status run(UnusedKeyReport& report) {
     collect();
     if (!check()) return failure;
     choose_outer_axes();
     choose_shape();
+    if (!context_.machine->is_gpu()) report.tell(kernel_, unused_keys());
     choose_panels();
     write();
     return failed_ ? Status(failure) : success;
@@ -283,6 +287,22 @@ class KernelSplit {
     int64_t lanes = shape_.lanes;
     if (row_ >= 0 || back_to_back_) shape_.rows = fragment[0];
     column_extent_ = std::max(lanes, fragment[1] / lanes * lanes);
+  }
+
+  /// Keys of a schedule for CPUs that this kernel does not take.
+  std::vector<UnusedKey> unused_keys() const {
+    namespace key = schedule::key;
+    Attr schedule = kernel_->attr(attr::Kernel::schedule);
+    std::vector<UnusedKey> found;
+    bool on_matrix_unit = unit_ == PairUnit::Matrix || (!dots_.empty() && uses_matrix_unit(*context_.machine));
+    if (entry::node(schedule, key::fragment) && (dots_.empty() || on_matrix_unit)) {
+      found.push_back({key::fragment.name,
+                       on_matrix_unit ? fmt::format("the matrix unit computes blocks of {0} x {0}", pair_block)
+                                      : "it is the block of a dot's accumulator, and this kernel has no dot"});
+    }
+    if (entry::node(schedule, key::packing) && dots_.empty())
+      found.push_back({key::packing.name, "it copies operands of a dot, and this kernel has no dot"});
+    return found;
   }
 
   /// Whether elements are combined along something else than the columns.
@@ -567,30 +587,32 @@ Status check_dots(Op* kernel, PassContext& context) {
   return checked;
 }
 
-Status split_kernel(Op* kernel, PassContext& context) {
+Status split_kernel(Op* kernel, PassContext& context, UnusedKeyReport& report) {
   separate_axes(kernel);
   detour_repeated(kernel, !context.machine->is_gpu());
-  return KernelSplit(kernel, context).run();
+  return KernelSplit(kernel, context).run(report);
 }
 
 }  // namespace
 
 Status split_to_fragments(Module& module, PassContext& context) {
+  UnusedKeyReport report(context);
   for (Op* kernel : *module.body()) {
     bool is_kernel = kernel->is(tile::info(OpKind::Kernel));
-    if (is_kernel && split_kernel(kernel, context).failed()) return failure;
+    if (is_kernel && split_kernel(kernel, context, report).failed()) return failure;
   }
   drop_fallbacks(module);
   return success;
 }
 
 Status split_large_tiles(Module& module, PassContext& context) {
+  UnusedKeyReport report(context);
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     if (check_dots(kernel, context).failed()) return failure;
     if (fits_registers(kernel, *context.machine)) continue;
     branches_to_selects(kernel);
-    if (split_kernel(kernel, context).failed()) return failure;
+    if (split_kernel(kernel, context, report).failed()) return failure;
   }
   drop_fallbacks(module);
   return success;

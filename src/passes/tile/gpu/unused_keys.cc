@@ -2,15 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <vector>
 
-#include "ir/core/kernel_size.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/gpu_schedule.h"
-#include "support/diagnostic_rows.h"
+#include "passes/tile/common/unused_keys.h"
 
 namespace tessera {
 
@@ -18,16 +16,11 @@ namespace attr = tile::attr;
 
 namespace {
 
-struct Unused {
-  std::string_view key;
-  std::string why;
-};
-
-std::vector<Unused> unused_keys(Op* kernel, const Machine& machine) {
+std::vector<UnusedKey> unused_keys(Op* kernel, const Machine& machine) {
   namespace key = schedule::key;
   Attr from = kernel->attr(attr::Kernel::schedule);
   GpuSchedule schedule = gpu_schedule(kernel, machine);
-  std::vector<Unused> found;
+  std::vector<UnusedKey> found;
   bool grouped = entry::text_of(from, key::order) == "grouped";
   if (grouped && !schedule.persistent) {
     found.push_back({key::order.name, "programs are numbered in groups where 'persistent' is true"});
@@ -47,17 +40,9 @@ std::vector<Unused> unused_keys(Op* kernel, const Machine& machine) {
 
 void report_unused_keys(Module& module, PassContext& context) {
   if (!context.machine->gpu.has_tma) return;  // which has no such keys
-  std::vector<Loc> told;
+  UnusedKeyReport report(context);
   for (Op* kernel : *module.body()) {
-    bool own = kernel->is(tile::info(tile::OpKind::Kernel)) && kernel->attr(attr::Kernel::own);
-    if (!own || std::ranges::find(told, kernel->loc()) != told.end()) continue;
-    told.push_back(kernel->loc());
-    for (const auto& [key, why] : unused_keys(kernel, *context.machine)) {
-      context.diagnostics
-          .report(diag::schedule_no_effect, kernel->loc(), fmt::format("'{}'", key), kernel_name(kernel),
-                  fmt::format("'{}'", context.machine->name))
-          .help(why);
-    }
+    if (kernel->is(tile::info(tile::OpKind::Kernel))) report.tell(kernel, unused_keys(kernel, *context.machine));
   }
 }
 

@@ -13,6 +13,7 @@ namespace tessera::pipeline {
 namespace {
 
 constexpr int64_t never = std::numeric_limits<int64_t>::min() / 4;
+constexpr int64_t endless = std::numeric_limits<int64_t>::max() / 4;  ///< of paths that go round positive cycles
 
 int64_t modulo(int64_t a, int64_t b) {
   int64_t rest = a % b;
@@ -32,7 +33,9 @@ std::vector<std::vector<int64_t>> longest_paths(const ModuloProblem& problem, in
     for (size_t from = 0; from < n; ++from) {
       if (paths[from][via] == never) continue;
       for (size_t to = 0; to < n; ++to) {
-        if (paths[via][to] != never) paths[from][to] = std::max(paths[from][to], paths[from][via] + paths[via][to]);
+        if (paths[via][to] == never) continue;
+        int64_t joined = std::min(paths[from][via] + paths[via][to], endless);
+        paths[from][to] = std::max(paths[from][to], joined);
       }
     }
   }
