@@ -63,6 +63,16 @@ TEST_CASE("a cycle of dependences bounds the interval by its delays over its ite
   CHECK(made.start[2] >= made.start[1] + 50);  // a long chain lengthens the iteration, not the interval
 }
 
+TEST_CASE("paths along many cycles do not overflow") {
+  ModuloProblem problem{{UnitUse::Alone}};
+  constexpr size_t count = 64;
+  for (size_t from = 0; from < count; ++from) {
+    problem.operations.push_back({});
+    for (size_t to = 0; to < count; ++to) problem.dependences.push_back({from, to, 1000, 1});
+  }
+  CHECK(recurrence_bound(problem).first == 1000);
+}
+
 TEST_CASE("the cycle that bounds an interval is named") {
   ModuloProblem problem{{UnitUse::Alone}, {{}, {}, {}}, {{0, 1, 5, 0}, {1, 2, 5, 0}, {2, 1, 6, 1}, {2, 0, 1, 3}}};
   auto [bound, cycle] = recurrence_bound(problem);
