@@ -159,6 +159,10 @@ uint64_t letters_of(std::string_view name) {
   return letters;
 }
 
+bool have_same_letters(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && std::is_permutation(a.begin(), a.end(), b.begin());
+}
+
 }  // namespace
 
 std::string counted(size_t count, std::string_view one, std::string_view many) {
@@ -199,12 +203,13 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
         if (swapped) row[j] = std::min(row[j], second[j - 2] + 1);
       }
     }
-    // Of two as near, the one that goes on from the name: its end was forgotten; or the one that has a letter once
-    // which the name has twice.
+    // Of two as near, the one that goes on from the name: its end was forgotten; the one that has a letter once which
+    // the name has twice; or the one that has the name's letters in another order.
     bool is_as_near = row.back() == best && !found.empty();
     bool goes_on = candidate.starts_with(name) && !found.starts_with(name);
     bool doubles = is_as_near && equal_but_doubled(candidate, name) && !equal_but_doubled(found, name);
-    if (row.back() < best || (is_as_near && (goes_on || doubles))) {
+    bool reorders = is_as_near && have_same_letters(candidate, name) && !have_same_letters(found, name);
+    if (row.back() < best || (is_as_near && (goes_on || doubles || reorders))) {
       best = row.back();
       found = candidate;
     }

@@ -32,6 +32,11 @@ Blame::Place Blame::place_in(size_t frames, Loc loc) const {
   return {loc, frames};
 }
 
+std::string_view Blame::function_at(Loc loc, std::string_view callee) const {
+  Place place = place_in(frames_.size(), loc);
+  return place.frames < frames_.size() ? frames_[place.frames].name : callee;
+}
+
 void Blame::add_call_notes(DiagnosticEngine::Builder& builder, const Place& place, size_t frames, Loc loc) const {
   if (place.loc != loc) {
     builder.label(loc, fmt::format("in '{}' of the standard library", frames_[frames - 1].name));

@@ -47,6 +47,8 @@ class Blame {
   }
   /// Where the user's source has what is at a place: the call that led there from a place in the standard library.
   Loc place_of(Loc loc) const { return place_in(frames_.size(), loc).loc; }
+  /// The function whose call the user's source has there; `callee`, which is called at `loc`, where it is this one.
+  std::string_view function_at(Loc loc, std::string_view callee) const;
 
   // Values of a kind that does not fit.
   void report_wrong_kind(Loc loc, std::string_view what, const Datum& value, std::string_view wanted) const;

@@ -179,6 +179,13 @@ void report_unknown_name(const Blame& blame, std::string_view name, Scope& scope
     builder.fix("members of a module are named by its instance", loc.before(), "self.");
     return;
   }
+  const names::TypeRow* type = names::find_type(name);
+  if (type && std::isupper(static_cast<unsigned char>(name[0])) && type->form != names::TypeForm::Unsupported) {
+    bool is_state = type->form == names::TypeForm::KVCache || type->form == names::TypeForm::OptimizerState;
+    builder.help(fmt::format("'{}' is a type: it stands behind the ':' of a parameter{}", name,
+                             is_state ? "; state is made by the caller, and handed to the entry" : ""));
+    return;
+  }
   if (label_assignment(blame, builder, name, loc)) return;
   if (help_import(session, builder, name, name, loc)) return;
   bool is_foreign = help_foreign_name(builder, name, loc);

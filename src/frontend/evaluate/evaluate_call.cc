@@ -164,6 +164,7 @@ std::map<std::string, ClauseValue> clause_values(const ast::Expr& expr, Scope& s
     Binding* binding = name ? scope.find_here(name->text) : nullptr;
     if (!binding) return;
     const Datum& value = binding->value;
+    if (to_text(value) == name->text) return;  // a size that the caller calls the same
     switch (value.kind()) {
       case DatumKind::Int:
       case DatumKind::Float:
@@ -490,7 +491,7 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     std::string written = source_text(session_.sources(), clause->loc);
     std::string_view need = text_of_need(*clause, scope);
     auto builder = need.empty() ? report(diag::false_where, loc, written, values_text(values))
-                                : report(diag::unmet_need, loc, callee.name, need, values_text(values));
+                                : report(diag::unmet_need, loc, blame_.function_at(loc, callee.name), need, values_text(values));
     builder.label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
     std::string_view help = help_for_clause(written, callee.name);
     if (!help.empty() && session_.is_builtin(callee.loc)) builder.help(std::string(help));

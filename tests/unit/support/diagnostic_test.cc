@@ -44,6 +44,7 @@ TEST_CASE("what is reported twice is said once") {
 TEST_CASE("the nearest name is found within a third of its length") {
   CHECK(nearest_name("sofmax", {"softmax", "gelu"}) == "softmax");
   CHECK(nearest_name("gleu", {"softmax", "gelu"}) == "gelu");
+  CHECK(nearest_name("conv2d_transpose", {"conv_transpose1d", "conv_transpose2d"}) == "conv_transpose2d");
   CHECK(nearest_name("abc", {"xyz"}) == "");
   CHECK(nearest_name("x", {"y", "B", "xy"}) == "");
   CHECK(nearest_name("b", {"A", "B"}) == "B");

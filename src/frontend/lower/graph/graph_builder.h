@@ -221,8 +221,12 @@ class GraphBuilder final : public Lowering {
   bool index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope);
   std::optional<int64_t> slice_step(const ast::Slice& slice, Scope& scope);
   bool slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& scope);
-  Dim slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
-  bool check_bound(Dim low, Dim high, Loc loc, const std::string& what);
+  struct SliceBound {
+    Dim at;       ///< counted from the start
+    Dim written;  ///< negative where it counts from the end
+  };
+  std::optional<SliceBound> slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
+  bool check_bound(Dim low, Dim high, Dim index, Loc loc, const std::string& what);
   Datum moved(std::string_view function, const Datum& x, std::vector<Datum> arguments, Loc loc);
   Datum gather_axes(const Datum& x, size_t axis, std::vector<Datum> indices, Loc loc);
 

@@ -109,11 +109,12 @@ struct GraphBuilder::Slicing {
   }
 };
 
-bool GraphBuilder::check_bound(Dim low, Dim high, Loc loc, const std::string& what) {
+/// Whether low <= high is known; `index` is the one as it is written that lies outside where it does not hold.
+bool GraphBuilder::check_bound(Dim low, Dim high, Dim index, Loc loc, const std::string& what) {
   auto holds = decide(dims(), ast::CompareOp::LessEqual, low, high, evaluator_.facts());
   if (holds == true) return true;
   if (holds == false) {
-    report(diag::index_out_of_range, loc, low->text, what);
+    report(diag::index_out_of_range, loc, index->text, what);
   } else if (as_written(low) == low && as_written(high) == high) {
     auto builder = report(diag::unproved_bound, loc, low->text, high->text);
     blame().help_clause(builder, {Relation::LessEqual, low, high});
@@ -137,17 +138,19 @@ Dim GraphBuilder::as_written(Dim dim) {
   return names.empty() ? dim : dims().substitute(dim, names);
 }
 
-/// A bound of a slice; a negative one counts from the end. Null when an error was reported.
-Dim GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope) {
-  if (!expr) return otherwise;
+/// A bound of a slice; a negative one counts from the end. Nothing when an error was reported.
+std::optional<GraphBuilder::SliceBound> GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent,
+                                                                  Scope& scope) {
+  if (!expr) return SliceBound{otherwise, otherwise};
   Datum value = evaluator_.evaluate(*expr, scope);
   if (value.is_ir() && !size_of(value.as_ir())) {
-    return evaluator_.unsupported(expr->loc, "a bound that is a tensor"), nullptr;
+    evaluator_.unsupported(expr->loc, "a bound that is a tensor");
+    return std::nullopt;
   }
-  Dim bound = evaluator_.expect_dim(value, expr->loc, "the bound of a slice");
-  if (!bound) return nullptr;
-  auto high = interval(bound).high;
-  return high && *high < 0 ? dims().add(extent, bound) : bound;
+  Dim written = evaluator_.expect_dim(value, expr->loc, "the bound of a slice");
+  if (!written) return std::nullopt;
+  auto high = interval(written).high;
+  return SliceBound{high && *high < 0 ? dims().add(extent, written) : written, written};
 }
 
 std::optional<int64_t> GraphBuilder::slice_step(const ast::Slice& slice, Scope& scope) {
@@ -168,33 +171,45 @@ bool GraphBuilder::slice_axis(Slicing& slicing, const ast::Slice& slice, Scope& 
   std::optional<int64_t> step = slice_step(slice, scope);
   if (!step) return false;
   bool forwards = *step > 0;
-  Dim zero = dims().constant(0), one = dims().constant(1), last = dims().sub(extent, one);
-  Dim start = slice_bound(slice.lower, forwards ? zero : last, extent, scope);
-  Dim stop = start ? slice_bound(slice.upper, forwards ? extent : dims().constant(-1), extent, scope) : nullptr;
+  Dim zero = dims().constant(0), last = dims().sub(extent, dims().constant(1));
+  auto start = slice_bound(slice.lower, forwards ? zero : last, extent, scope);
+  if (!start) return false;
+  auto stop = slice_bound(slice.upper, forwards ? extent : dims().constant(-1), extent, scope);
   if (!stop) return false;
   Loc loc = slice.upper ? slice.upper->loc : slice.loc;
   Loc start_loc = slice.lower ? slice.lower->loc : slice.loc;
   // No extent is negative, however it was computed.
-  bool is_all = forwards ? start == zero && stop == extent : !slice.lower && !slice.upper;
-  Dim low = forwards ? start : stop, high = forwards ? stop : start;
-  if (decide(dims(), ast::CompareOp::LessEqual, low, high, evaluator_.facts()) == false) {
-    report(diag::wrong_kind, loc, "the end of this slice", as_written(stop)->text,
-           fmt::format("{}, its start, or {}", as_written(start)->text, forwards ? "more" : "less"));
-    return false;
-  }
+  bool is_all = forwards ? start->at == zero && stop->at == extent : !slice.lower && !slice.upper;
+  Dim highest = forwards ? extent : last;
+  // What is outside is said before what is in the wrong order. Backwards an axis of no elements starts at -1.
+  Dim lowest_start = forwards ? zero : dims().constant(-1);
+  auto is_outside = [&](const ast::Expr* given, const SliceBound& bound, Dim lowest) {
+    bool outside = given && (decide(dims(), ast::CompareOp::Less, bound.at, lowest, evaluator_.facts()) == true ||
+                             decide(dims(), ast::CompareOp::Greater, bound.at, highest, evaluator_.facts()) == true);
+    if (outside) report(diag::index_out_of_range, given->loc, as_written(bound.written)->text, what);
+    return outside;
+  };
+  if (is_outside(slice.lower, *start, lowest_start) || is_outside(slice.upper, *stop, zero)) return false;
+  auto [low, low_written] = forwards ? *start : *stop;
+  auto [high, high_written] = forwards ? *stop : *start;
   Loc low_loc = forwards ? start_loc : loc, high_loc = forwards ? loc : start_loc;
   // Backwards the end is the element before the last one selected: without one it is before the first.
   bool has_low = forwards || slice.upper;
-  Dim highest = forwards ? extent : last;
-  if (!is_all && ((has_low && !check_bound(zero, low, low_loc, what)) ||
-                  !check_bound(high, highest, high_loc, what) || !check_bound(low, high, start_loc, what))) {
+  if (decide(dims(), ast::CompareOp::LessEqual, low, high, evaluator_.facts()) == false) {
+    report(diag::wrong_kind, loc, "the end of this slice", as_written(stop->at)->text,
+           fmt::format("{}, its start, or {}", as_written(start->at)->text, forwards ? "more" : "less"));
+    return false;
+  }
+  if (!is_all && ((has_low && !check_bound(zero, low, low_written, low_loc, what)) ||
+                  !check_bound(high, highest, high_written, high_loc, what) ||
+                  !check_bound(low, high, low, start_loc, what))) {
     return false;
   }
   Dim count = dims().sub(high, low);
   int64_t stride = std::abs(*step);
   if (stride != 1) count = dims().ceildiv(count, dims().constant(stride));
   if (!forwards) slicing.reversed.push_back(slicing.axis());
-  slicing.take(forwards ? start : dims().sub(last, start), stride, count);
+  slicing.take(forwards ? start->at : dims().sub(last, start->at), stride, count);
   slicing.result.push_back(count);
   return true;
 }
@@ -251,8 +266,8 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
     report(diag::index_out_of_range, index.loc, at->text, what);
     return false;
   }
-  if (!check_bound(dims().constant(0), position, index.loc, what) ||
-      !check_bound(dims().add(position, dims().constant(1)), extent, index.loc, what)) {
+  if (!check_bound(dims().constant(0), position, at, index.loc, what) ||
+      !check_bound(dims().add(position, dims().constant(1)), extent, at, index.loc, what)) {
     return false;
   }
   slicing.take(position, 1, dims().constant(1));

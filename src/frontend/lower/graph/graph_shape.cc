@@ -197,7 +197,13 @@ Datum GraphBuilder::windows(const BoundArguments& arguments) {
   Dim extent = x->value->type()->dims[size_t(*axis)];
   int64_t reach = (*size - 1) * *dilation;
   std::string what = fmt::format("{}, which is {}", dimension_of(size_t(*axis), of), extent->text);
-  if (!check_bound(dims().constant(reach + 1), extent, arguments.call, what)) return Datum::poison();
+  Dim covered = dims().constant(reach + 1);
+  if (decide(dims(), ast::CompareOp::Greater, covered, extent, evaluator_.facts()) == true) {
+    report(diag::wrong_kind, arguments.locs[1], "the extent of a window", covered->text,
+           fmt::format("at most {}, that of {},", extent->text, dimension_of(size_t(*axis), of)));
+    return Datum::poison();
+  }
+  if (!check_bound(covered, extent, covered, arguments.call, what)) return Datum::poison();
   Dim count = dims().ceildiv(dims().sub(extent, dims().constant(reach)), dims().constant(*step));
   builder_.set_loc(arguments.call);
   Value* value = graph::windows(builder_, x->value, *axis, count, dims().constant(*size), *step, *dilation);
