@@ -51,7 +51,12 @@ if(TESSERA_PRECOMPILE AND CCACHE)
   # What ccache asks for before it keeps objects that read precompiled headers.
   set(launcher ${CMAKE_COMMAND} -E env CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
-  add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
+  else()
+    # The set is the same whenever its headers were written.
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+  endif()
 endif()
 
 tessera_header_set(headers_standard LINK fmt::fmt HEADERS ${standard_headers} <fmt/format.h>)

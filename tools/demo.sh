@@ -21,7 +21,7 @@ show() {
   echo "\$ $*"
   "$@"
 }
-PATH=$PWD/build/bin:$PATH
+PATH=$PWD/build-programs/bin:$PATH
 show tesserac --time examples/nanogpt/nanogpt.tsr -o "$folder/nanogpt.bundle"
 show tsr train "$folder/nanogpt.bundle" "${data[@]}" --batch 16 --steps 1500 --set rate=4e-3 --eval-every 250 \
   --out "$folder/nanogpt.safetensors"

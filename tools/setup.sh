@@ -8,11 +8,11 @@
 set -euo pipefail
 
 program_packages=(
-  g++ cmake ninja-build ccache
+  clang-19 cmake ninja-build ccache
   llvm-19-dev antlr4 libantlr4-runtime-dev default-jre-headless
   libcli11-dev libfmt-dev nlohmann-json3-dev libtbb-dev libxxhash-dev libzstd-dev zlib1g-dev
 )
-build_packages=(git llvm-19-tools clang-19 libclang-rt-19-dev clang-tidy-19 catch2)
+build_packages=(g++ git llvm-19-tools libclang-rt-19-dev clang-tidy-19 catch2)
 test_packages=(python3 python3-numpy python3-jsonschema libmpfr-dev unzip)
 command -v npm >/dev/null || test_packages+=(nodejs npm)  # a Node from elsewhere will do
 bench_packages=(libdnnl-dev libopenblas-dev)
