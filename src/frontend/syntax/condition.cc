@@ -174,7 +174,8 @@ Value Condition::name(bool evaluate) {
   if (found == options_.defines.end()) {
     if (evaluate && !failed_) {
       diagnostics_.report(diag::undefined_condition_name, loc(), text())
-          .help(fmt::format("define it with -D {0}=…, or test it with 'defined({0})'", text()));
+          .help(fmt::format("define it with -D {0}=…, or test it with 'defined({0})'; conditions do not see '%define'",
+                            text()));
       failed_ = true;
     }
     ++at_;

@@ -55,7 +55,7 @@ bool GraphBuilder::check_extents_constant(std::span<const Dim> extents, Loc loc)
     report(diag::unsupported_construct, loc,
            fmt::format("a tensor of {}, whose size changes between iterations of a loop,", to_text(written)))
         .help(fmt::format("compute the whole axis in each iteration, with a neutral value for the rest: "
-                          "where(arange(N) < {}, x, 0)", as_written(*changed)->text));
+                          "where(arange(N, i64) < {}, x, 0)", as_written(*changed)->text));
     return false;
   }
   return true;

@@ -26,7 +26,7 @@ namespace {
 /// Elements of the shared axis that a part has at least.
 constexpr int64_t least_length = 256;
 /// Bytes that a program could read in the time of another launch, whose kernel waits for all parts and for its own
-/// loads: about 8000 clocks, 64 in each.
+/// loads: about 3000 clocks, 64 in each.
 constexpr int64_t launch_bytes = 192 * 1024;
 /// Programs that a multiprocessor has at a time where threads compute operands of dots: one computes while another
 /// multiplies.

@@ -4,7 +4,8 @@
 // not take part in a reduction, whatever the fill. The limit of a reduction is that of the loads it
 // is computed from, along the axis of theirs that its own axis is made of (tile_axes.h); where
 // several loads differ it is the least. A tile.within adds a limit that no load has, or takes the
-// place of those of loads, and is removed. A limit that was computed inside a loop before the reduction is rematerialised.
+// place of those of loads, and is removed. A limit that was computed inside a loop before the
+// reduction is rematerialised.
 
 #include <algorithm>
 #include <map>
@@ -24,6 +25,15 @@ namespace {
 using tile::OpKind;
 namespace attr = tile::attr;
 namespace in = tile::in;
+
+/// How a loop combines tiles, of a kind of reduction.
+std::string in_loop(std::string_view kind) {
+  if (kind == "sum") return ": s = s + tile.sum(v, axis=1)";
+  if (kind == "prod") return ": s = s * tile.prod(v, axis=1)";
+  if (kind == "max") return ": s = tile.maximum(s, tile.max(v, axis=1))";
+  if (kind == "min") return ": s = tile.minimum(s, tile.min(v, axis=1))";
+  return {};
+}
 
 class MaskPropagation {
  public:
@@ -112,10 +122,12 @@ class MaskPropagation {
       copies_.clear();
       Value* here = available_before(value, op, copies_);
       if (!here) {
-        context_.diagnostics.report(diag::unsupported_tile_split, op->loc(),
-                                    std::string(op->name()),
+        bool reduces = op->is(tile::info(OpKind::Reduce));
+        std::string kind(reduces ? op->attr(attr::Reduce::kind) : std::string_view());
+        std::string name = reduces ? "tile." + kind : std::string(op->name());
+        context_.diagnostics.report(diag::unsupported_tile_split, op->loc(), name,
                                     "how far its axis reaches is known only inside of a loop")
-            .help("combine the elements of each tile there: s = s + tile.sum(v, axis=1)");
+            .help("combine the elements of each tile there" + in_loop(kind));
         return failure;
       }
       least = least ? tile::min(builder_, least, here) : here;
