@@ -490,8 +490,9 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     std::map<std::string, ClauseValue> values = clause_values(*clause, scope);
     std::string written = source_text(session_.sources(), clause->loc);
     std::string_view need = text_of_need(*clause, scope);
+    std::string_view called = blame_.function_at(loc, callee.name);
     auto builder = need.empty() ? report(diag::false_where, loc, written, values_text(values))
-                                : report(diag::unmet_need, loc, blame_.function_at(loc, callee.name), need, values_text(values));
+                                : report(diag::unmet_need, loc, called, need, values_text(values));
     builder.label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
     std::string_view help = help_for_clause(written, callee.name);
     if (!help.empty() && session_.is_builtin(callee.loc)) builder.help(std::string(help));

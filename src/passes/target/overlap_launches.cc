@@ -8,8 +8,8 @@
 //   nv.wait_prerequisites
 //   ..                        loads
 //
-// The next one starts when all blocks run that let it. Blocks that wait leave less memory to those that run, so a kernel
-// with much shared memory lets it start where it returns.
+// The next one starts when all blocks run that let it. Blocks that wait leave less memory to those that run, so a
+// kernel with much shared memory lets it start where it returns.
 //
 // The runtime asks for the early start where a kernel has the second op (programmatic dependent launch in NVIDIA's CUDA
 // C++ Programming Guide, griddepcontrol in its PTX ISA).
