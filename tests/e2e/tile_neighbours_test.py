@@ -57,6 +57,24 @@ def pairs(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
         s += tile.sum(tile.load(x, (t.i, 2 * n), (t.m, t.n)) + tile.load(x, (t.i, 2 * n + 1), (t.m, t.n)), axis=1)
     return s
 
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def numbered(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.zeros((t.m,), f32)
+    for n in tile.range(N, t.n):
+        column = tile.cast(tile.arange(t.n, n), f32)[None, :]
+        s += tile.mean(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, -1, {FILL}) + column, axis=1)
+    return s
+
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def running(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.full((t.m,), INF)
+    for n in tile.range(N, t.n):
+        sums = tile.scan(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, -1, {FILL}), axis=1)
+        s = tile.minimum(s, tile.min(sums, axis=1))
+    return s
+
 @jit
 def entry(x: Tensor[M, N, f32]):
     a = after(x)
@@ -64,7 +82,9 @@ def entry(x: Tensor[M, N, f32]):
     c = greatest(x)
     d = means(x)
     e = pairs(x)
-    return a, b, c, d, e
+    f = numbered(x)
+    g = running(x)
+    return a, b, c, d, e, f, g
 """
 
 
@@ -79,7 +99,7 @@ def tile_at(x, n, fill):
 
 def expected(x):
     """The same by hand, in f64."""
-    def combined(step, offsets, fills, join, combine, start):
+    def combined(step, offsets, fills, join, combine, start, columns=False):
         total = np.full(x.shape[0], start)
         for n in range(0, -(-x.shape[1] // STEP), step):
             tiles = [tile_at(x, n + by, fill) for by, fill in zip(offsets, fills)]
@@ -87,6 +107,8 @@ def expected(x):
             value = tiles[0][0]
             for tile, _ in tiles[1:]:
                 value = join(value, tile)
+            if columns:
+                value = value + n * STEP + np.arange(STEP)
             total = combine(total, value[:, counts])
         return total
 
@@ -98,6 +120,8 @@ def expected(x):
         "b": combined(1, (-1, 0), (FILL, 0.0), np.multiply, added, 0.0),
         "c": combined(1, (1, -1, 0), (FILL, FILL, 0.0), np.add, lambda t, v: np.maximum(t, v.max(1)), -np.inf),
         "d": combined(1, (0, 2), (0.0, FILL), np.add, lambda t, v: t + v.mean(1), 0.0),
+        "f": combined(1, (0, -1), (0.0, FILL), np.add, lambda t, v: t + v.mean(1), 0.0, columns=True),
+        "g": combined(1, (0, -1), (0.0, FILL), np.add, lambda t, v: np.minimum(t, v.cumsum(1).min(1)), np.inf),
         "e": combined(2, (0, 1), (0.0, 0.0), np.add, added, 0.0),
     }
 

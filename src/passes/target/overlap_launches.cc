@@ -1,10 +1,10 @@
-// Starting a kernel takes microseconds: its blocks are placed, and find where they are and set barriers up before their
-// first access to memory. On a GPU that can, they do so while the launch ahead of them ends. Each kernel lets the next
-// one start, and waits before its first access for the launch ahead of it, which has waited for those before. So what a
-// kernel reads is written, and what it overwrites has been read.
+// Starting a kernel takes microseconds: it is launched, and its blocks are placed. On a GPU that can, this is done
+// while the launch ahead of it ends. Each kernel lets the next one start, and waits in its first block, before any
+// access to memory, for the launch ahead of it, which has waited for those before. So what a kernel reads is written,
+// and what it overwrites has been read.
 //
 //   nv.launch_dependents
-//   ..                        coordinates, barriers
+//   ..                        sizes, numbers of threads
 //   nv.wait_prerequisites
 //   ..                        loads
 //

@@ -135,6 +135,8 @@ void EdgeSearch::add(const TilePlace& place) {
     found_.places.push_back(place);
   } else {
     known->loaded |= place.loaded;
+    known->yielded |= place.yielded;
+    known->stale |= place.stale;
   }
 }
 
@@ -183,14 +185,23 @@ void EdgeSearch::visit(Value* tile, size_t axis) {
   if (tile->def()) return visit_result(tile->def(), tile->index(), axis);
   Op* loop = tile->block()->parent_op();
   visit(loop->in(in::Pipeline::inits, tile->index() - 1), axis);
-  visit_yields(loop, tile->index() - 1, axis);
+  visit_yields(loop, tile->index() - 1, axis, true);
 }
 
-/// The value of a region's result `n`. A loop that is being built gives nothing yet.
-void EdgeSearch::visit_yields(Op* op, unsigned n, size_t axis) {
+/// The value of a region's result `n`; `carried` where the iteration before gave it. A loop that is being built gives
+/// nothing yet.
+void EdgeSearch::visit_yields(Op* op, unsigned n, size_t axis, bool carried) {
   for (unsigned r = 0; r < op->region_count(); ++r) {
     Op* last = op->region(r)->front()->terminator();
-    if (last) visit(last->operand(n), axis);
+    if (!last) continue;
+    Found around = std::exchange(found_, {});
+    visit(last->operand(n), axis);
+    for (TilePlace& place : found_.places) {
+      place.yielded = true;
+      place.stale |= carried && place.index && varies(place.index);
+    }
+    Found yielded = std::exchange(found_, std::move(around));
+    add(yielded);
   }
 }
 

@@ -20,6 +20,8 @@ struct TilePlace {
   Dim extent = nullptr;
   bool loaded = false;  ///< by an op that masks what lies past the end
   const KernelAxis* asked = nullptr;  ///< of which the source asked the extent of the tile
+  bool yielded = false;  ///< by an iteration or a branch: it may be another tile
+  bool stale = false;    ///< an iteration before yielded it, and its index differs from one to the next
 
   /// Whether the axis may end within a tile. A whole axis may be run in tiles that are larger.
   bool is_cut() const;
@@ -69,7 +71,7 @@ class EdgeSearch {
   void visit_operands(Op* op, size_t axis);
   void visit_reshaped(Op* op, size_t axis);
   void visit_maker(Op* op, unsigned n, size_t axis);
-  void visit_yields(Op* op, unsigned n, size_t axis);
+  void visit_yields(Op* op, unsigned n, size_t axis, bool carried = false);
   void visit_memory(Op* load, size_t axis);
   const Found& written_by(Op* write, size_t back);
   void add(const TilePlace& place);

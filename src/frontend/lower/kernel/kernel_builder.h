@@ -165,6 +165,7 @@ class KernelBuilder final : public Lowering {
   bool is_whole(const TilePlace& place) const;
   bool end_apart(const std::vector<TilePlace>& places) const;
   Value* filled_limit(const std::vector<TilePlace>& places, Op* user);
+  bool check_yielded(Op* op, const std::vector<TilePlace>& places);
   bool limit_operand(Op* op, unsigned operand, const std::vector<std::vector<std::pair<Value*, size_t>>>& sources);
   std::vector<Op*> combining_ops() const;
   std::set<std::string> combined_single_axes();

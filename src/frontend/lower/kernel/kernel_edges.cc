@@ -113,12 +113,12 @@ std::string name_of(Op* op) {
 
 bool KernelBuilder::is_whole(const TilePlace& place) const { return is_counted(place) && !place.is_cut(); }
 
-/// Whether a tile is made of two loaded tiles of one axis, such as one and the next. Where one has ended and gives its
-/// fill the other may have elements.
+/// Whether a tile is made of two tiles of one axis, such as one and the next. Where one has ended, and gives its fill
+/// if it is loaded, the other may have elements.
 bool KernelBuilder::end_apart(const std::vector<TilePlace>& places) const {
   for (const TilePlace& a : places) {
     for (const TilePlace& b : places) {
-      bool is_one_axis = a.loaded && b.loaded && a.extent == b.extent && a.tile == b.tile;
+      bool is_one_axis = a.extent == b.extent && a.tile == b.tile;
       if (is_one_axis && a.index && b.index && !(is_whole(a) && is_whole(b)) && !is_same_index(a.index, b.index))
         return true;
     }
@@ -126,7 +126,7 @@ bool KernelBuilder::end_apart(const std::vector<TilePlace>& places) const {
   return false;
 }
 
-/// How many elements there are of what is made of loaded tiles: as far as one of those of an axis has them, and each
+/// How many elements there are of what is made of several tiles: as far as one of those of an axis has them, and each
 /// axis. Null where that is not known here.
 Value* KernelBuilder::filled_limit(const std::vector<TilePlace>& places, Op* user) {
   Value* least = nullptr;
@@ -135,10 +135,10 @@ Value* KernelBuilder::filled_limit(const std::vector<TilePlace>& places, Op* use
   };
   std::set<std::pair<Dim, Dim>> done;
   for (const TilePlace& place : places) {
-    if (!place.loaded || !done.insert({place.extent, place.tile}).second) continue;
+    if (!done.insert({place.extent, place.tile}).second) continue;
     Value* furthest = nullptr;
     for (const TilePlace& other : places) {
-      if (!other.loaded || other.extent != place.extent || other.tile != place.tile) continue;
+      if (other.extent != place.extent || other.tile != place.tile) continue;
       Value* limit = limit_of(other, user);
       if (!limit) return nullptr;
       furthest = combined(ElementwiseKind::Max, furthest, limit);
@@ -146,6 +146,20 @@ Value* KernelBuilder::filled_limit(const std::vector<TilePlace>& places, Op* use
     least = combined(ElementwiseKind::Min, least, furthest);
   }
   return least;
+}
+
+/// Refuses what is one tile of an axis or another: of one of two branches, or the one that the iteration before loaded
+/// for this one. A tile that the iteration before had itself counts as far as this iteration's has elements.
+bool KernelBuilder::check_yielded(Op* op, const std::vector<TilePlace>& places) {
+  bool apart = end_apart(places);
+  auto is_unclear = [&](const TilePlace& place) {
+    return (place.stale && !is_counted(place)) || (place.yielded && apart);
+  };
+  auto found = std::ranges::find_if(places, is_unclear);
+  if (found == places.end()) return true;
+  report(diag::unknown_edge, op->loc(), name_of(op), fmt::format("an axis of {} elements", found->extent->text))
+      .help("it may be a tile that the iteration before or a branch has loaded: combine each tile where it is loaded");
+  return false;
 }
 
 /// Limits an operand along each of its axes that has sources: the tiles, each with its axis, that
@@ -171,9 +185,13 @@ bool KernelBuilder::limit_operand(Op* op, unsigned operand,
     EdgeSearch search(kernel_.origins, kernel_.op);
     for (auto [tile, axis] : sources[i]) search.visit(tile, axis);
     bool is_placed = !search.places().empty();
-    if (common::is_along_axis(op) && end_apart(search.places())) {
-      limits[i] = filled_limit(search.places(), op);
-      if (limits[i]) filled.push_back(int64_t(i));
+    if (common::is_along_axis(op)) {
+      if (!check_yielded(op, search.places())) return false;
+      if (end_apart(search.places())) limits[i] = filled_limit(search.places(), op);
+    }
+    if (limits[i]) {
+      filled.push_back(int64_t(i));
+      continue;
     }
     for (const TilePlace& place : search.places()) {
       if (place.loaded || is_whole(place)) continue;
@@ -264,10 +282,13 @@ Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
     const KernelAxis& of = *search.axes()[n];
     places.push_back({tile_of(of, user), of.tile, of.extent});
   }
+  auto within = [&](Value* limit, Value* bound) {
+    return bound ? ops_.builder().value(info(ElementwiseKind::Min), {{limit}, {bound}}, limit->type()) : limit;
+  };
+  auto all = [&](Dim extent) { return ops_.index(Datum::dim(extent), user->loc(), "an extent"); };
   if (end_apart(places)) {
-    Value* here = filled_limit(places, user);
-    Value* all = ops_.index(Datum::dim(tile->type()->dims[axis]), user->loc(), "an extent");
-    return here ? ops_.builder().value(info(ElementwiseKind::Min), {{here}, {all}}, all->type()) : nullptr;
+    Value* limit = filled_limit(places, user);
+    return limit ? within(limit, all(tile->type()->dims[axis])) : nullptr;
   }
   Value* least = nullptr;
   for (const TilePlace& place : places) {
@@ -278,11 +299,7 @@ Value* KernelBuilder::elements_along(Value* tile, size_t axis, Op* user) {
     // Where the tile is not known the sum has been refused.
     Value* here = limit_of(place, user);
     if (!here) continue;
-    Value* all = ops_.index(Datum::dim(place.tile), user->loc(), "an extent");
-    for (Value* bound : {all, least}) {
-      if (bound) here = ops_.builder().value(info(ElementwiseKind::Min), {{here}, {bound}}, here->type());
-    }
-    least = here;
+    least = within(within(here, all(place.tile)), least);
   }
   return least;
 }
