@@ -59,6 +59,8 @@ const std::vector<std::string>& accepted() {
       "nv.tma_load %map, [%i, %i], %s, %s, [], []",
       "nv.tma_load %map, [%i, %i], %s, %s, [%i], []",
       "nv.tma_store %map, [%i, %i], %s",
+      "nv.launch_dependents",
+      "nv.wait_prerequisites",
       "nv.bulk_commit",
       "nv.bulk_wait {pending = 0, read = true}",
       "nv.prefetch_descriptor %map",
