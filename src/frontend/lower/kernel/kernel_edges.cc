@@ -118,7 +118,7 @@ bool KernelBuilder::is_whole(const TilePlace& place) const { return is_counted(p
 bool KernelBuilder::end_apart(const std::vector<TilePlace>& places) const {
   for (const TilePlace& a : places) {
     for (const TilePlace& b : places) {
-      bool is_one_axis = a.extent == b.extent && a.tile == b.tile;
+      bool is_one_axis = a.extent == b.extent && a.tile == b.tile && a.tile != a.extent;
       if (is_one_axis && a.index && b.index && !(is_whole(a) && is_whole(b)) && !is_same_index(a.index, b.index))
         return true;
     }
@@ -153,7 +153,7 @@ Value* KernelBuilder::filled_limit(const std::vector<TilePlace>& places, Op* use
 bool KernelBuilder::check_yielded(Op* op, const std::vector<TilePlace>& places) {
   bool apart = end_apart(places);
   auto is_unclear = [&](const TilePlace& place) {
-    return (place.stale && !is_counted(place)) || (place.yielded && apart);
+    return place.tile != place.extent && ((place.stale && !is_counted(place)) || (place.yielded && apart));
   };
   auto found = std::ranges::find_if(places, is_unclear);
   if (found == places.end()) return true;
