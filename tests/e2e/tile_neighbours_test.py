@@ -12,80 +12,46 @@ import numpy as np
 from tools import BIN, run
 
 STEP, FILL = 4, 2.0
-SOURCE = f"""
-def next_of(x, t, n, by, fill):
-    return tile.load(x, (t.i, n + by), (t.m, t.n), fill=fill)
+# A kernel for each result of the entry: what s begins as, by how many tiles the loop steps, what an iteration does.
+KERNELS = {
+    "after": ("0.0", 1, "s += tile.sum(v + at(x, t, n + 1, 0.0), axis=1)"),
+    "before": ("0.0", 1, f"s += tile.sum(at(x, t, n - 1, {FILL}) * v, axis=1)"),
+    "greatest": ("-INF", 1, f"s = tile.maximum(s, tile.max(around(x, t, n, {FILL}) + v, axis=1))"),
+    "means": ("0.0", 1, f"s += tile.mean(v + at(x, t, n + 2, {FILL}), axis=1)"),
+    "pairs": ("0.0", 2, "s += tile.sum(at(x, t, 2 * n, 0.0) + at(x, t, 2 * n + 1, 0.0), axis=1)"),
+    "numbered": ("0.0", 1, f"s += tile.mean(v + at(x, t, n - 1, {FILL}) + columns(t, n), axis=1)"),
+    "running": ("INF", 1, f"s = tile.minimum(s, tile.min(tile.scan(v + at(x, t, n - 1, {FILL}), axis=1), axis=1))"),
+}
+HELPERS = """
+def at(x, t, n, fill):
+    return tile.load(x, (t.i, n), (t.m, t.n), fill=fill)
 
-@kernel.schedule(Schedule(BM=2, BN={STEP}))
-def after(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
-    t = tile.context(m=M, n=N)
-    s = tile.zeros((t.m,), f32)
-    for n in tile.range(N, t.n):
-        s += tile.sum(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, 1, 0.0), axis=1)
-    return s
+def around(x, t, n, fill):
+    return at(x, t, n + 1, fill) + at(x, t, n - 1, fill)
 
-@kernel.schedule(Schedule(BM=2, BN={STEP}))
-def before(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
-    t = tile.context(m=M, n=N)
-    s = tile.zeros((t.m,), f32)
-    for n in tile.range(N, t.n):
-        s += tile.sum(next_of(x, t, n, -1, {FILL}) * tile.load(x, (t.i, n), (t.m, t.n)), axis=1)
-    return s
-
-@kernel.schedule(Schedule(BM=2, BN={STEP}))
-def greatest(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
-    t = tile.context(m=M, n=N)
-    s = tile.full((t.m,), -INF)
-    for n in tile.range(N, t.n):
-        around = next_of(x, t, n, 1, {FILL}) + next_of(x, t, n, -1, {FILL}) + tile.load(x, (t.i, n), (t.m, t.n))
-        s = tile.maximum(s, tile.max(around, axis=1))
-    return s
-
-@kernel.schedule(Schedule(BM=2, BN={STEP}))
-def means(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
-    t = tile.context(m=M, n=N)
-    s = tile.zeros((t.m,), f32)
-    for n in tile.range(N, t.n):
-        s += tile.mean(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, 2, {FILL}), axis=1)
-    return s
-
-@kernel.schedule(Schedule(BM=2, BN={STEP}))
-def pairs(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
-    t = tile.context(m=M, n=N)
-    s = tile.zeros((t.m,), f32)
-    for n in tile.range(N, 2 * t.n):
-        s += tile.sum(tile.load(x, (t.i, 2 * n), (t.m, t.n)) + tile.load(x, (t.i, 2 * n + 1), (t.m, t.n)), axis=1)
-    return s
-
-@kernel.schedule(Schedule(BM=2, BN={STEP}))
-def numbered(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
-    t = tile.context(m=M, n=N)
-    s = tile.zeros((t.m,), f32)
-    for n in tile.range(N, t.n):
-        column = tile.cast(tile.arange(t.n, n), f32)[None, :]
-        s += tile.mean(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, -1, {FILL}) + column, axis=1)
-    return s
-
-@kernel.schedule(Schedule(BM=2, BN={STEP}))
-def running(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
-    t = tile.context(m=M, n=N)
-    s = tile.full((t.m,), INF)
-    for n in tile.range(N, t.n):
-        sums = tile.scan(tile.load(x, (t.i, n), (t.m, t.n)) + next_of(x, t, n, -1, {FILL}), axis=1)
-        s = tile.minimum(s, tile.min(sums, axis=1))
-    return s
-
-@jit
-def entry(x: Tensor[M, N, f32]):
-    a = after(x)
-    b = before(x)
-    c = greatest(x)
-    d = means(x)
-    e = pairs(x)
-    f = numbered(x)
-    g = running(x)
-    return a, b, c, d, e, f, g
+def columns(t, n):
+    return tile.cast(tile.arange(t.n, n), f32)[None, :]
 """
+
+
+def kernel(name, start, step, work):
+    return f"""
+@kernel.schedule(Schedule(BM=2, BN={STEP}))
+def {name}(x: Tensor[M, N, f32]) -> Tensor[M, f32]:
+    t = tile.context(m=M, n=N)
+    s = tile.full((t.m,), {start})
+    for n in tile.range(N, {step} * t.n):
+        v = at(x, t, n, 0.0)
+        {work}
+    return s
+"""
+
+
+def source():
+    calls = "".join(f"    {name}_of = {name}(x)\n" for name in KERNELS)
+    results = ", ".join(f"{name}_of" for name in KERNELS)
+    entry = f"\n@jit\ndef entry(x: Tensor[M, N, f32]):\n{calls}    return {results}\n"
+    return HELPERS + "".join(kernel(name, *row) for name, row in KERNELS.items()) + entry
 
 
 def tile_at(x, n, fill):
@@ -116,27 +82,27 @@ def expected(x):
         return total + tile.sum(1)
 
     return {
-        "a": combined(1, (0, 1), (0.0, 0.0), np.add, added, 0.0),
-        "b": combined(1, (-1, 0), (FILL, 0.0), np.multiply, added, 0.0),
-        "c": combined(1, (1, -1, 0), (FILL, FILL, 0.0), np.add, lambda t, v: np.maximum(t, v.max(1)), -np.inf),
-        "d": combined(1, (0, 2), (0.0, FILL), np.add, lambda t, v: t + v.mean(1), 0.0),
-        "f": combined(1, (0, -1), (0.0, FILL), np.add, lambda t, v: t + v.mean(1), 0.0, columns=True),
-        "g": combined(1, (0, -1), (0.0, FILL), np.add, lambda t, v: np.minimum(t, v.cumsum(1).min(1)), np.inf),
-        "e": combined(2, (0, 1), (0.0, 0.0), np.add, added, 0.0),
+        "after": combined(1, (0, 1), (0.0, 0.0), np.add, added, 0.0),
+        "before": combined(1, (-1, 0), (FILL, 0.0), np.multiply, added, 0.0),
+        "greatest": combined(1, (1, -1, 0), (FILL, FILL, 0.0), np.add, lambda t, v: np.maximum(t, v.max(1)), -np.inf),
+        "means": combined(1, (0, 2), (0.0, FILL), np.add, lambda t, v: t + v.mean(1), 0.0),
+        "numbered": combined(1, (0, -1), (0.0, FILL), np.add, lambda t, v: t + v.mean(1), 0.0, columns=True),
+        "running": combined(1, (0, -1), (0.0, FILL), np.add, lambda t, v: np.minimum(t, v.cumsum(1).min(1)), np.inf),
+        "pairs": combined(2, (0, 1), (0.0, 0.0), np.add, added, 0.0),
     }
 
 
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "tiles.tsr").write_text(SOURCE)
+        (folder / "tiles.tsr").write_text(source())
         for target in ("host", "cpu:x86-64-v3"):
             run(BIN / "tesserac", folder / "tiles.tsr", f"--target={target}", "-o", folder / "tiles.bundle")
             for rows, columns in ((1, 1), (2, 8), (3, 7), (5, 13), (2, 17), (1, 32)):
                 x = np.random.default_rng(columns).standard_normal((rows, columns)).astype(np.float32)
                 np.save(folder / "x.npy", x)
                 wanted = expected(x.astype(np.float64))
-                outputs = [word for key in wanted for word in ("--output", f"{key}={folder}/{key}.npy")]
+                outputs = [word for key in wanted for word in ("--output", f"{key}_of={folder}/{key}.npy")]
                 for how in ([], ["--interpret", "exact"]):
                     words = ["--input", f"x={folder}/x.npy", *outputs, *how]
                     run(BIN / "tsr", "run", folder / "tiles.bundle", "entry", *words)

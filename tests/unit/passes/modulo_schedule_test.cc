@@ -64,6 +64,7 @@ TEST_CASE("a cycle of dependences bounds the interval by its delays over its ite
 }
 
 TEST_CASE("paths along many cycles do not overflow") {
+  // They double with each operation: the preset `sanitize` finds sums that leave 64 bits.
   ModuloProblem problem{{UnitUse::Alone}};
   constexpr size_t count = 64;
   for (size_t from = 0; from < count; ++from) {
