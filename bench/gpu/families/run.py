@@ -9,6 +9,7 @@ Exit status: 0 when all results are right, 1 when one is not.
 import argparse
 import json
 import pathlib
+import random
 import statistics
 import sys
 
@@ -120,6 +121,8 @@ def main():
     parser.add_argument("--family", default=",".join(table.FAMILIES), metavar="A,B",
                         help=f"of {', '.join(table.FAMILIES)}")
     parser.add_argument("--only", default="", metavar="PREFIX", help="rows whose name starts so")
+    parser.add_argument("--draw", type=int, metavar="N", help="N rows of each family with sizes drawn at random")
+    parser.add_argument("--seed", type=int, default=1, help="of the sizes drawn")
     parser.add_argument("--seconds", type=float, default=0.05, help="device time of a row")
     parser.add_argument("--library", default=HERE.parent / "lib" / "libtessera.so.1")
     parser.add_argument("--bundle", type=pathlib.Path, default=HERE.parent / "bundles" / "families.bundle")
@@ -134,7 +137,9 @@ def main():
     context = tessera_ctypes.Library(options.library).context("cuda:0")
     module, cache = context.load(options.bundle, allow_jit=True), Cache()
     for family in options.family.split(","):
-        for row in table.FAMILIES[family]():
+        draws = random.Random(f"{options.seed} {family}")
+        rows = table.random_rows(family, draws, options.draw) if options.draw else table.chosen(family)
+        for row in rows:
             if row.name in known or not row.name.startswith(options.only):
                 continue
             try:
