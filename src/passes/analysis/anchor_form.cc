@@ -176,6 +176,8 @@ AnchorForm call_form(Op* op) {
 
 bool is_plain_matmul(const AnchorForm& form) { return form.kernel == "matmul" || form.kernel == "matmul_batched"; }
 
+bool is_convolution(const AnchorForm& form) { return form.kernel == "convolution"; }
+
 AnchorForm anchor_form(Op* op) {
   AnchorForm form;
   switch (graph::kind_of(op)) {

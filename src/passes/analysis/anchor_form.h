@@ -30,6 +30,8 @@ struct AnchorForm {
 AnchorForm anchor_form(Op* op);
 /// Whether it is a matmul of matrices, or batches of them, whose sum has the accumulator's dtype.
 bool is_plain_matmul(const AnchorForm& form);
+/// Whether it is a matmul of the windows of an image, which it reads in place, and weights.
+bool is_convolution(const AnchorForm& form);
 /// The form of a matmul whose first operand is `windows`, a reshape of windows that strides cannot say, given what
 /// its operand reads: the windows are read in place. Nothing where they are few in a row, so that the second operand
 /// would be read for little, or lie otherwise.

@@ -395,7 +395,7 @@ class Specialisation {
   }
 
   /// Each kernel with roles assumes that no later one takes fewer clocks, but for as few as the model cannot tell: the
-  /// first that may run takes the fewest. Where results allow no copies, a copy of the first is there for all sizes.
+  /// first that may run takes the fewest. Where results allow no copies, copies of them are there.
   void compare_rivals(std::vector<Op*>& choices) {
     std::vector<std::pair<Op*, Dim>> rivals;
     for (Op* kernel : choices) {
@@ -403,22 +403,25 @@ class Specialisation {
       if (clocks) rivals.emplace_back(kernel, clocks);
     }
     if (rivals.size() < 2) return;
-    Op* other = rivals_.contains(rivals[0].first) ? nullptr : copy(rivals[0].first, {});
     Dim enough = table_.constant(20), beside = table_.constant(21);
+    std::vector<Op*> others;
     for (size_t i = 0; i < rivals.size(); ++i) {
-      Facts facts;
-      for (size_t j = i + 1; j < rivals.size(); ++j) {
-        DimFact is_faster{Relation::LessEqual, table_.mul(rivals[i].second, enough),
-                          table_.mul(rivals[j].second, beside)};
-        if (decided(is_faster, {}) != true) facts.push_back(is_faster);
+      auto [other, is_new] = rivals_.try_emplace(rivals[i].first);
+      if (is_new) {
+        Facts facts;
+        for (size_t j = i + 1; j < rivals.size(); ++j) {
+          DimFact is_faster{Relation::LessEqual, table_.mul(rivals[i].second, enough),
+                            table_.mul(rivals[j].second, beside)};
+          if (decided(is_faster, {}) != true) facts.push_back(is_faster);
+        }
+        assume(rivals[i].first, facts);
+        other->second = copy(rivals[i].first, {});
+        for_other_results_.insert(other->second);
+        were_used_.insert(other->second);
       }
-      assume(rivals[i].first, facts);
-      rivals_.insert(rivals[i].first);
+      others.push_back(other->second);
     }
-    if (!other) return;
-    for_other_results_.insert(other);
-    were_used_.insert(other);
-    choices.insert(choices.end() - 1, other);
+    choices.insert(choices.end() - 1, others.begin(), others.end());
   }
 
   /// As `decide`, which variants of a launch ask the same, and so do the layers of a model.
@@ -734,8 +737,9 @@ class Specialisation {
   std::string general_name_;  ///< of the kernel that the launch at hand always may run
   std::map<Op*, std::vector<Op*>> made_;
   std::set<Op*> were_used_;
-  std::set<Op*> rivals_;             ///< kernels with roles of which the sizes of a launch choose one
-  std::set<Op*> for_other_results_;  ///< copies for results that no copies bring to memory
+  /// Kernels with roles of which the sizes of a launch choose one, and their copies for other results.
+  std::map<Op*, Op*> rivals_;
+  std::set<Op*> for_other_results_;  ///< those for results that no copies bring to memory
 };
 
 }  // namespace

@@ -114,6 +114,20 @@ std::vector<GpuCase> matmuls() {
     gir.return [%6]
 )",
        1, wide, {{{"M", 72}}, {{"M", 1}}, {{"M", 0}}}, 1e-5},
+      {"matmul of odd rows", "%a: tensor<M x 40, bf16>, %b: tensor<40 x 101, bf16>",
+       matmul("", "f32", "M x 101", "f32"), 1, wide, {{{"M", 72}}, {{"M", 1}}, {{"M", 0}}}, 1e-5},
+      {"matmul of odd rows with bias and residual",
+       "%a: tensor<M x 40, bf16>, %b: tensor<40 x N, bf16>, %c: tensor<N, f32>, %r: tensor<M x N, bf16>", R"(
+    %0: tensor<M x N, f32> = gir.gemm %a, %b {accum = f32}
+    %2: tensor<M x N, f32> = gir.broadcast %c
+    %3: tensor<M x N, f32> = gir.add %0, %2
+    %4: tensor<M x N, f32> = gir.gelu %3
+    %5: tensor<M x N, f32> = gir.cast %r
+    %6: tensor<M x N, f32> = gir.add %5, %4
+    %7: tensor<M x N, bf16> = gir.cast %6
+    gir.return [%7]
+)",
+       1, wide, {{{"M", 72}, {"N", 101}}, {{"M", 1}, {"N", 3}}, {{"M", 130}, {"N", 31}}}, 8e-3},
       {"matmul, bias and gelu of uneven rows and columns",
        "%a: tensor<136 x 40, bf16>, %b: tensor<40 x 136, bf16>, %c: tensor<136, f32>", R"(
     %0: tensor<136 x 136, f32> = gir.gemm %a, %b {accum = f32}

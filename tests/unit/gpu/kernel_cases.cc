@@ -657,6 +657,8 @@ def f({}){}:
       library("of any number of channels", "x: Tensor[B, 5, 6, C, bf16], w: Tensor[3, 3, C, N, bf16]",
               "conv2d(x, w, padding=1)",
               {{{"B", 2}, {"C", 24}, {"N", 40}}, {{"B", 1}, {"C", 5}, {"N", 3}}, {{"B", 1}, {"C", 8}, {"N", 5}}}),
+      library("of odd channels", "x: Tensor[B, 5, 6, 20, bf16], w: Tensor[3, 3, 20, 43, bf16], b: Tensor[43, bf16]",
+              "relu(conv2d(x, w, b, padding=1))", {{{"B", 2}}, {{"B", 1}}, {{"B", 0}}}, 32),
       library("of one element by steps", "x: Tensor[B, 7, 8, 16, bf16], w: Tensor[1, 1, 16, 8, bf16]",
               "conv2d(x, w, strides=2)", {{{"B", 3}}}),
       library("of lines", "x: Tensor[B, L, 32, bf16], w: Tensor[5, 32, 24, bf16]", "conv1d(x, w, padding=2)",

@@ -343,6 +343,12 @@ TEST_CASE("stage_stores sends accumulators through the copy engine where it can 
     CHECK(program.count("tile.gelu") == 3);
     CHECK(program.count("tile.slice") == 6);  // of the accumulator and the bias
   });
+  // Rows that it cannot write leave by threads, which read them from shared memory; a residual is read by rows, too.
+  check_pass(PassId::stage_stores, hopper, {"matmul of odd rows"}, [](GpuProgram& program) {
+    CHECK(program.count("tile.store_async") == 0);
+    CHECK(program.count("tile.slice") == 3);
+    CHECK(program.count("tile.barrier") == 6);  // three for operands
+  });
   check_pass(PassId::stage_stores, hopper, {"matmul bf16, b K x N, any", "matmul f32, any", "softmax"},
              [](GpuProgram& program) { CHECK(program.count("tile.store_async") == 0); });
   check_pass(PassId::stage_stores, ampere, {"matmul of wide tiles"},

@@ -1,10 +1,10 @@
-// Matmuls whose operands no tensor map can say.
+// Matmuls and convolutions whose operands no tensor map can say.
 //
 // The copy engine needs rows that start at multiples of 16 bytes. Where sizes give others, threads bring an operand
-// to shared memory element by element, and the tensor cores wait for them. If a matmul is long enough its operands are
-// copied first, into rows with room at their ends: that reads and writes each element once, and the matmul reads it as
-// often as there are tiles along the other axis. Sizes choose at the launch.
-
+// to shared memory element by element, and the tensor cores wait for them. If that takes long enough such operands are
+// copied first, into rows with room at their ends: a copy reads and writes each element once, and the kernel reads it
+// as often as there are tiles along the other axis. An image is copied with channels of zeros at the ends of its pixels,
+// and its weights with as many rows of zeros. Sizes choose at the launch which operands are copied.
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
@@ -20,11 +20,14 @@ namespace {
 
 /// Bytes at whose multiples rows of a tensor map start.
 constexpr int64_t row_alignment = 16;
-/// How many times as long a matmul takes whose operands threads bring, at least, and a copy whose rows threads read
-/// element by element, beside what memory's bandwidth allows.
-constexpr int64_t slower_dots = 6, slower_copies = 2;
+/// GPU time in which threads bring the operands of a step of 64 x 64 x 64, in nanoseconds: of one that waits for them,
+/// and of each that a multiprocessor has; how many times as long that is as with the copy engine, at least.
+constexpr int64_t step_time = 1000, step_length = 64, slower_steps = 6;
+/// How many times as long a copy takes whose rows threads read element by element, beside what memory's bandwidth
+/// allows.
+constexpr int64_t slower_copies = 2;
 /// GPU time of another launch, in nanoseconds.
-constexpr int64_t launch_time = 4400;
+constexpr int64_t launch_time = 3000;
 
 /// The axis along which elements follow one another; nothing where none is known to.
 std::optional<size_t> contiguous_axis(const Access& access) {
@@ -46,116 +49,206 @@ Access with_last(const Access& access, size_t axis) {
 
 }  // namespace
 
-/// An operand that may have to be copied.
-struct AlignedOperand {
+/// A copy of an operand in rows that a tensor map can say.
+struct AlignedCopy {
   unsigned position;
-  size_t axis;               ///< of the kernel's operand, along which elements follow one another
-  Access rows;               ///< what is copied, [rows, columns]
-  Dim padded;                ///< elements from one row of the copy to the next
-  std::vector<Dim> extents;  ///< of the operand as the kernel takes it
+  Access rows;  ///< what is copied: [matrices, rows, columns]
+  Dim height;   ///< rows of a matrix of the copy; those behind the operand's are 0
+  Dim width;    ///< elements of its rows; those behind the operand's are 0
+  Access read;  ///< what the kernel reads of it
 };
 
+/// Copies for sizes that ask for these, and what the kernel takes then.
 struct GraphLowering::Alignment {
-  std::vector<AlignedOperand> operands;
   std::vector<DimFact> when;
+  AnchorForm form;
+  std::vector<AlignedCopy> copies;
+  std::map<unsigned, Access> kept;  ///< operands that are read where they lie, by strides that are known to be aligned
 };
 
-/// What is read of the copy.
-static Access access_of_copy(DimTable& table, const AlignedOperand& operand) {
-  Access access{operand.extents, std::vector<Dim>(operand.extents.size(), table.constant(0)), table.constant(0)};
-  access.strides[operand.axis] = table.constant(1);
-  Dim stride = operand.padded;
-  for (size_t i = operand.extents.size(); i-- > 0;) {
-    if (i == operand.axis) continue;
-    if (!operand.extents[i]->is_constant(1)) access.strides[i] = stride;
-    stride = table.mul(stride, operand.extents[i]);
+namespace {
+
+/// The number, or the next multiple of `each` behind it.
+Dim rounded_up(DimTable& table, Dim number, Dim each) { return table.mul(table.ceildiv(number, each), each); }
+
+/// An operand of a matmul whose rows may start beside multiples of 16 bytes.
+struct OddOperand {
+  AlignedCopy copy;
+  Dim beside;     ///< 0 where none does
+  bool is_dense;  ///< its rows follow one another
+};
+
+/// What a matmul reads of a copy of an operand of those extents, where elements follow one another along `axis`.
+Access access_of_copy(DimTable& table, const std::vector<Dim>& extents, size_t axis, Dim width) {
+  Access access{extents, std::vector<Dim>(extents.size(), table.constant(0)), table.constant(0)};
+  access.strides[axis] = table.constant(1);
+  Dim stride = width;
+  for (size_t i = extents.size(); i-- > 0;) {
+    if (i == axis) continue;
+    if (!extents[i]->is_constant(1)) access.strides[i] = stride;
+    stride = table.mul(stride, extents[i]);
   }
   return access;
 }
 
-/// Which operands are copied, and when; nothing where sizes never ask for it.
-std::optional<GraphLowering::Alignment> GraphLowering::plan_alignment(const FusionGroup& group) {
+/// What is known of the operand of a matmul; nothing where its rows are aligned, or it has none.
+std::optional<OddOperand> odd_operand(DimTable& table, const AnchorForm& form, unsigned position, const Read& read,
+                                      Dim each) {
+  std::optional<Access> access = anchor_access(table, form, position, read.access);
+  std::optional<size_t> axis = access ? contiguous_axis(*access) : std::nullopt;
+  if (!axis || !read.casts.empty()) return std::nullopt;
+  Access moved = with_last(*access, *axis);
+  std::vector<Dim> outer(moved.dims.begin(), moved.dims.end() - 1);
+  Dim one = table.constant(1), count = count_elements(table, outer), length = moved.dims.back();
+  std::optional<Access> rows = reshape_access(table, moved, {one, count, length});
+  if (!rows) return std::nullopt;
+  Dim beside = table.add(table.mod(rows->strides[1], each), table.mod(rows->offset, each));
+  if (beside->is_constant(0)) return std::nullopt;
+  Dim width = rounded_up(table, length, each);
+  bool is_dense = rows->strides[1] == length && rows->offset->is_constant(0);
+  Access of_copy = access_of_copy(table, form.operands[position], *axis, width);
+  return OddOperand{{position, *rows, count, width, of_copy}, beside, is_dense};
+}
+
+}  // namespace
+
+/// Each choice of operands of a matmul to copy: those of odd rows, the others being aligned.
+std::vector<GraphLowering::Alignment> GraphLowering::matmul_alignments(Op* anchor, Dim each) {
+  const AnchorForm& form = reads_.form(anchor);
+  std::vector<OddOperand> odd;
+  for (unsigned i = 0; i < anchor->operand_count(); ++i) {
+    std::optional<OddOperand> found = odd_operand(table_, form, i, reads_.read(anchor, i), each);
+    if (found) odd.push_back(*found);
+  }
+  std::vector<Alignment> all;
+  Dim none = table_.constant(0);
+  for (unsigned chosen = (1u << odd.size()) - 1; chosen > 0; --chosen) {
+    Alignment alignment{{}, form, {}, {}};
+    for (size_t i = 0; i < odd.size(); ++i) {
+      bool copies = chosen >> i & 1;
+      alignment.when.push_back({copies ? Relation::NotEqual : Relation::Equal, odd[i].beside, none});
+      if (copies) alignment.copies.push_back(odd[i].copy);
+      // A row of the copy would be as long as one of the operand.
+      if (!copies && odd[i].is_dense) alignment.kept[odd[i].copy.position] = odd[i].copy.read;
+    }
+    all.push_back(std::move(alignment));
+  }
+  return all;
+}
+
+/// The same of a convolution: of an image with odd channels, and of weights alone.
+std::vector<GraphLowering::Alignment> GraphLowering::convolution_alignments(Op* anchor, Dim each) {
+  const AnchorForm& form = reads_.form(anchor);
+  std::vector<Access> operands;
+  for (unsigned i = 0; i < 2; ++i) {
+    const Read& read = reads_.read(anchor, i);
+    std::optional<Access> access = anchor_access(table_, form, i, read.access);
+    if (!access || !read.casts.empty()) return {};
+    operands.push_back(*access);
+  }
+  const auto& [image, weights] = std::tie(operands[0], operands[1]);
+  Dim channels = image.dims.back(), taps = weights.dims[0], results = weights.dims[2];
+  Dim zero = table_.constant(0), one = table_.constant(1);
+  Dim pixels = count_elements(table_, {image.dims.begin(), image.dims.end() - 1});
+  std::optional<Access> rows = reshape_access(table_, image, {one, pixels, channels});
+  if (!rows) return {};
+  Dim depth = rounded_up(table_, channels, each), width = rounded_up(table_, results, each);
+  auto weights_of = [&](Dim height) {
+    Access read{{taps, height, results}, {table_.mul(height, width), width, one}, zero};
+    return AlignedCopy{1, weights, height, width, read};
+  };
+  Alignment both{{{Relation::NotEqual, table_.mod(channels, each), zero}}, form, {}, {}};
+  both.form.operands[0].back() = both.form.operands[1][1] = depth;
+  both.copies = {{0, *rows, pixels, depth, contiguous_access(table_, both.form.operands[0])}, weights_of(depth)};
+  Alignment one_only{{{Relation::Equal, table_.mod(channels, each), zero},
+                      {Relation::NotEqual, table_.mod(results, each), zero}},
+                     form, {weights_of(channels)}, {}};
+  return {both, one_only};
+}
+
+/// Ways to copy operands, each for other sizes; none where sizes never ask for any.
+std::vector<GraphLowering::Alignment> GraphLowering::plan_alignments(const FusionGroup& group) {
   Op* anchor = group.anchor;
   const AnchorForm& form = reads_.form(anchor);
   bool has_copies = context_.machine && context_.machine->gpu.has_tma && context_.kernels;
-  if (!has_copies || !is_plain_matmul(form)) return std::nullopt;
+  bool is_image = is_convolution(form);
+  if (!has_copies || !(is_image || is_plain_matmul(form))) return {};
   DType dtype = anchor->operand(0)->type()->dtype;
-  if (!find_mma(MmaUnit::Wgmma, dtype)) return std::nullopt;
-  int64_t multiple = row_alignment / byte_size(dtype);
-  Alignment plan;
-  Dim odd = table_.constant(0), copied = table_.constant(0);
-  for (unsigned i = 0; i < anchor->operand_count(); ++i) {
-    const Read& read = reads_.read(anchor, i);
-    std::optional<Access> access = anchor_access(table_, form, i, read.access);
-    std::optional<size_t> axis = access ? contiguous_axis(*access) : std::nullopt;
-    if (!axis || !read.casts.empty()) continue;
-    Access moved = with_last(*access, *axis);
-    std::vector<Dim> outer(moved.dims.begin(), moved.dims.end() - 1);
-    std::optional<Access> rows = reshape_access(table_, moved, {count_elements(table_, outer), moved.dims.back()});
-    if (!rows) continue;
-    Dim each = table_.constant(multiple);
-    Dim beside = table_.add(table_.mod(rows->strides[0], each), table_.mod(rows->offset, each));
-    if (beside->is_constant(0)) continue;
-    Dim padded = table_.mul(table_.ceildiv(rows->dims[1], each), each);
-    odd = table_.add(odd, beside);
-    copied = table_.add(copied, count_elements(table_, rows->dims));
-    plan.operands.push_back({i, *axis, *rows, padded, form.operands[i]});
-  }
-  if (plan.operands.empty()) return std::nullopt;
+  if (!find_mma(MmaUnit::Wgmma, dtype)) return {};
+  Dim each = table_.constant(row_alignment / byte_size(dtype));
+  std::vector<Alignment> all = is_image ? convolution_alignments(anchor, each) : matmul_alignments(anchor, each);
+  // Times as the bytes that memory moves in them.
   const PeakFigures& peaks = context_.machine->gpu.peaks;
-  // In multiply-adds of the tensor cores.
-  int64_t of_element = int64_t(peaks.dot(dtype) / peaks.bandwidth) * byte_size(dtype) * slower_copies;
-  int64_t of_launch = int64_t(peaks.dot(dtype) / 2 * launch_time);
-  Dim work = table_.mul(count_elements(table_, form.results[0]), form.operands[0].back());
-  Dim cost = table_.add(table_.mul(copied, table_.constant(of_element)),
-                        table_.constant(of_launch * int64_t(plan.operands.size())));
-  plan.when = {{Relation::GreaterEqual, odd, table_.constant(1)},
-               {Relation::Greater, table_.mul(work, table_.constant(slower_dots - 1)), cost}};
-  // Tensor maps are not empty.
-  std::vector<Dim> extents = form.results[0];
+  auto bytes_in = [&](int64_t nanoseconds) { return table_.constant(int64_t(peaks.bandwidth * double(nanoseconds))); };
+  const std::vector<Dim>& result = form.results[0];
+  Dim step = table_.constant(step_length), steps = table_.ceildiv(form.operands[0].back(), step);
+  if (is_image) steps = table_.mul(steps, form.operands[1][0]);
+  Dim tiles = count_elements(table_, {result.begin(), result.end() - 2});
+  for (Dim extent : {result[result.size() - 2], result.back()}) tiles = table_.mul(tiles, table_.ceildiv(extent, step));
+  Dim turns = table_.add(table_.constant(1), table_.ceildiv(tiles, table_.constant(peaks.multiprocessors)));
+  Dim slow = table_.mul(table_.mul(steps, turns), bytes_in(step_time));
+  std::vector<Dim> extents = result;
   extents.push_back(form.operands[0].back());
-  for (Dim extent : extents) plan.when.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
-  return plan;
+  for (Alignment& alignment : all) {
+    Dim cost = table_.mul(bytes_in(launch_time), table_.constant(int64_t(alignment.copies.size())));
+    for (const AlignedCopy& copy : alignment.copies) {
+      Dim moved = table_.constant(2 * slower_copies * byte_size(dtype));
+      cost = table_.add(cost, table_.mul(count_elements(table_, copy.rows.dims), moved));
+    }
+    alignment.when.push_back({Relation::Greater, table_.mul(slow, table_.constant(slower_steps - 1)),
+                              table_.mul(cost, table_.constant(slower_steps))});
+    // Tensor maps are not empty.
+    for (Dim extent : extents) alignment.when.push_back({Relation::GreaterEqual, extent, table_.constant(1)});
+  }
+  return all;
 }
 
 /// Copies an operand into rows that tensor maps can say.
 Result<GraphLowering::PlacedOperand> GraphLowering::copy_aligned(const FusionGroup& group, const AnchorForm& form,
-                                                                 const AlignedOperand& operand) {
+                                                                 const AlignedCopy& copy) {
   Op* anchor = group.anchor;
-  DType dtype = anchor->operand(operand.position)->type()->dtype;
+  DType dtype = anchor->operand(copy.position)->type()->dtype;
   schedule::KernelRequest request;
   request.kernel = "matmul_padded";
   request.symbol = next_symbol();
   request.machine = context_.machine->name;
   request.loc = anchor->loc();
-  request.operands = {module_.context().tensor(operand.rows.dims, dtype)};
-  request.arguments["P"] = module_.context().dim(operand.padded);
+  request.operands = {module_.context().tensor(copy.rows.dims, dtype)};
+  request.arguments["Q"] = module_.context().dim(copy.height);
+  request.arguments["P"] = module_.context().dim(copy.width);
   request.results = {dtype};
   Result<schedule::KernelInstance> instance = context_.kernels->instantiate(module_, request);
   if (!instance) return failure;
   AnchorKernel built{instance->kernel, instance->dims};
-  bind_operand(built, 0, host_.buffer(reads_.read(anchor, operand.position).base), operand.rows, operand.rows.dims);
+  bind_operand(built, 0, host_.buffer(reads_.read(anchor, copy.position).base), copy.rows, copy.rows.dims);
   Op* kernel = finish_kernel(built, group, form, false);
   Op* launch = host_.launch(kernel, {}, built.operands, built.dims, 1);
-  return PlacedOperand{launch->result(0), access_of_copy(table_, operand)};
+  return PlacedOperand{launch->result(0), copy.read};
 }
 
 Status GraphLowering::lower_aligned(const FusionGroup& group, const Alignment& alignment) {
   PlacedOperands placed;
-  for (const AlignedOperand& operand : alignment.operands) {
-    Result<PlacedOperand> copy = copy_aligned(group, reads_.form(group.anchor), operand);
-    if (!copy) return failure;
-    placed[operand.position] = *copy;
+  for (const AlignedCopy& copy : alignment.copies) {
+    Result<PlacedOperand> made = copy_aligned(group, alignment.form, copy);
+    if (!made) return failure;
+    placed[copy.position] = *made;
   }
-  return lower_whole(group, placed);
+  for (const auto& [position, access] : alignment.kept) {
+    placed[position] = {host_.buffer(reads_.read(group.anchor, position).base), access};
+  }
+  return lower_whole(group, alignment.form, placed);
 }
 
 /// The anchor by its own kernel, which reads operands where they lie or in copies that sizes ask for.
 Status GraphLowering::lower_by_one(const FusionGroup& group) {
-  std::optional<Alignment> alignment = plan_alignment(group);
-  if (!alignment) return lower_whole(group, {});
-  return lower_either(
-      group, alignment->when, [&] { return lower_aligned(group, *alignment); }, [&] { return lower_whole(group, {}); });
+  std::vector<Alignment> alignments = plan_alignments(group);
+  auto lower_from = [&](auto& self, size_t next) -> Status {
+    if (next == alignments.size()) return lower_whole(group, reads_.form(group.anchor), {});
+    return lower_either(
+        group, alignments[next].when, [&] { return lower_aligned(group, alignments[next]); },
+        [&] { return self(self, next + 1); });
+  };
+  return lower_from(lower_from, 0);
 }
 
 }  // namespace tessera

@@ -332,8 +332,7 @@ Result<std::vector<schedule::KernelInstance>> GraphLowering::short_row_instances
 
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
-Status GraphLowering::lower_whole(const FusionGroup& group, const PlacedOperands& placed) {
-  const AnchorForm& form = reads_.form(group.anchor);
+Status GraphLowering::lower_whole(const FusionGroup& group, const AnchorForm& form, const PlacedOperands& placed) {
   std::vector<Op*> variants;
   AnchorKernel anchor;
   Result<int64_t> halvings = fitting_halvings(group, form);

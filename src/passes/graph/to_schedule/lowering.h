@@ -36,7 +36,7 @@ struct GeneratedKernel {
 
 struct PartsForm;
 struct Reading;
-struct AlignedOperand;
+struct AlignedCopy;
 
 /// What the lowering of all blocks of a function adds to.
 struct LoweredFunction {
@@ -101,7 +101,7 @@ class GraphLowering {
     Access access;
   };
   using PlacedOperands = std::map<unsigned, PlacedOperand>;
-  Status lower_whole(const FusionGroup& group, const PlacedOperands& placed);
+  Status lower_whole(const FusionGroup& group, const AnchorForm& form, const PlacedOperands& placed);
   schedule::KernelRequest request_of(Op* anchor, const AnchorForm& form, int64_t halvings) const;
   /// `block`, if there is one, takes the place of the schedule's.
   Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice,
@@ -135,9 +135,11 @@ class GraphLowering {
   // anchor_alignment.cc
   struct Alignment;
   Status lower_by_one(const FusionGroup& group);
-  std::optional<Alignment> plan_alignment(const FusionGroup& group);
+  std::vector<Alignment> plan_alignments(const FusionGroup& group);
+  std::vector<Alignment> matmul_alignments(Op* anchor, Dim each);
+  std::vector<Alignment> convolution_alignments(Op* anchor, Dim each);
   Status lower_aligned(const FusionGroup& group, const Alignment& alignment);
-  Result<PlacedOperand> copy_aligned(const FusionGroup& group, const AnchorForm& form, const AlignedOperand& operand);
+  Result<PlacedOperand> copy_aligned(const FusionGroup& group, const AnchorForm& form, const AlignedCopy& copy);
 
   // What both use (lowering.cc).
   /// Adds an operand for each symbol that a kernel in the caller's symbols mentions and no

@@ -29,19 +29,37 @@ Type ColumnParts::part_type(Type tile) {
 }
 
 Value* ColumnParts::slice(Value* tile) {
+  if (source_) return source_(tile, first_);
   return builder_.value(
       tile::info(OpKind::Slice), {{tile}}, part_type(tile->type()),
       {tile::attr::Slice::offsets(builder_.context(), std::vector<int64_t>{0, first_})});
 }
 
-Value* ColumnParts::compute_load(Op* load) {
+Op* loaded_line(Op* op) {
+  Op* load = op->is(tile::info(OpKind::Reshape)) ? op->operand(0)->def() : nullptr;
+  bool is_load = load && load->is(tile::info(OpKind::Load)) && load->block() == op->block();
+  if (!is_load || load->result()->type()->rank() != 1 || !op->result()->type()->dims[0]->is_constant(1)) return nullptr;
+  Type memory = load->in(in::Load::memory)->type();
+  return !memory->is(TypeKind::View) || memory->space == MemorySpace::Global ? load : nullptr;
+}
+
+/// A line is loaded again for each part, and takes registers for one.
+Value* ColumnParts::compute_line(Op* load, Type row) {
+  Context& context = builder_.context();
+  Type line = context.tile({context.dims().constant(part_.extent(1))}, row->dtype);
+  line = context.with_layout(line, layout::print(part_.slice(0, false).layout));
+  Value* loaded = compute_load(load, line);
+  return builder_.value(tile::info(OpKind::Reshape), {{loaded}}, part_type(row));
+}
+
+Value* ColumnParts::compute_load(Op* load, Type part) {
   std::vector<Value*> offsets = load->ins(in::Load::offsets), limits = load->ins(in::Load::limits);
   Value* shift = tile::index(builder_, first_);
   offsets.back() = tile::add(builder_, offsets.back(), shift);
   if (!limits.empty()) limits.back() = tile::sub(builder_, limits.back(), shift);
   std::vector<OpAttr> attributes(load->attributes().begin(), load->attributes().end());
   return builder_.value(tile::info(OpKind::Load), {{load->in(in::Load::memory)}, offsets, limits},
-                        part_type(load->result()->type()), std::move(attributes));
+                        part, std::move(attributes));
 }
 
 Value* ColumnParts::compute(Value* tile) {
@@ -54,8 +72,9 @@ Value* ColumnParts::compute(Value* tile) {
   if (def->is(tile::info(OpKind::Load))) {
     Type memory = def->in(in::Load::memory)->type();
     bool global = !memory->is(TypeKind::View) || memory->space == MemorySpace::Global;
-    return made = global ? compute_load(def) : slice(tile);
+    return made = global ? compute_load(def, part_type(def->result()->type())) : slice(tile);
   }
+  if (Op* line = source_ ? loaded_line(def) : nullptr) return made = compute_line(line, tile->type());
   bool computes = def->info().elementwise != ElementwiseKind::None || def->is(tile::info(OpKind::Broadcast)) ||
                   def->is(tile::info(OpKind::Full));
   if (!computes) return made = slice(tile);

@@ -7,8 +7,9 @@
 //
 //   for each column c: store_wait; barrier; store slice c -> buffer; fence_async; barrier; store_async buffer -> memory
 //
-// The first store_wait and barrier are left out where the buffer cannot be in use. Where roles
-// leave no shared memory for the buffers, results are stored from registers.
+// The first store_wait and barrier are left out where the buffer cannot be in use. Rows that the copy engine cannot
+// write are written by threads, from shared memory as well (row_stores.h). Where roles leave no shared memory for the
+// buffers, results are stored from registers.
 
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
@@ -17,6 +18,7 @@
 #include "passes/pass.h"
 #include "passes/tile/gpu/builders.h"
 #include "passes/tile/gpu/column_parts.h"
+#include "passes/tile/gpu/row_stores.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 
@@ -29,8 +31,6 @@ namespace in = tile::in;
 
 namespace {
 
-constexpr int64_t line_bytes = 128;
-constexpr int64_t buffer_count = 2;
 /// Shared memory for barriers and for the exchanges of reductions.
 constexpr int64_t kept_bytes = 2048;
 
@@ -58,7 +58,7 @@ class StoreStaging {
     if (!global || !tile->layout.starts_with("#wgmma<acc") || tile->rank() != 2) return false;
     std::optional<layout::Layout> layout = layout::parse_layout(tile->layout);
     int64_t rows = *tile->dims[0]->constant(), columns = *tile->dims[1]->constant();
-    int64_t width = line_bytes / byte_size(tile->dtype);
+    int64_t width = part_line / byte_size(tile->dtype);
     if (columns % width) return false;
     Context& context = builder_.context();
     Type plain = context.tile({tile->dims[0], context.dims().constant(width)}, tile->dtype);
@@ -68,7 +68,7 @@ class StoreStaging {
 
     Op* kernel = store_->parent();
     while (kernel->parent()) kernel = kernel->parent();
-    Type buffers = shared_type(context, plain, *shared, buffer_count);
+    Type buffers = shared_type(context, plain, *shared, part_buffers);
     if (tile::shared_bytes(buffers) > free_bytes(kernel, machine_)) return false;
     builder_.set_loc(store_->loc());
     builder_.set_before(kernel->region()->front()->front());
@@ -85,7 +85,7 @@ class StoreStaging {
  private:
   void store_column(Value* part, Value* ring, int64_t c, int64_t count) {
     int64_t width = *part->type()->dims[1]->constant();
-    Value* buffer = tile::slot(builder_, ring, tile::index(builder_, c % buffer_count));
+    Value* buffer = tile::slot(builder_, ring, tile::index(builder_, c % part_buffers));
     await_buffer(c, count);
     Value* zero = tile::index(builder_, 0);
     tile::store(builder_, part, buffer, {zero, zero}, {});
@@ -101,9 +101,9 @@ class StoreStaging {
   /// Waits until the last copy from the column's buffer has been read. Where columns do not come round evenly the next
   /// tile starts over with all buffers free.
   void await_buffer(int64_t c, int64_t count) {
-    bool first_round = c < buffer_count, starts_over = count % buffer_count != 0;
+    bool first_round = c < part_buffers, starts_over = count % part_buffers != 0;
     if (first_round && (!is_in_loop(store_) || (starts_over && c > 0))) return;
-    wait(first_round && starts_over ? 0 : buffer_count - 1);
+    wait(first_round && starts_over ? 0 : part_buffers - 1);
     tile::barrier(builder_);
   }
 
@@ -143,7 +143,10 @@ Status stage_stores(Module& module, PassContext& context) {
     walk(kernel, [&](Op* op) {
       if (op->is(tile::info(OpKind::Store))) stores.push_back(op);
     });
-    for (Op* store : stores) StoreStaging(store, known, *context.machine).run();
+    for (Op* store : stores) {
+      if (StoreStaging(store, known, *context.machine).run()) continue;
+      store_by_rows(store, known, free_bytes(kernel, *context.machine));
+    }
   }
   return success;
 }
