@@ -120,7 +120,7 @@ def main():
     parser.add_argument("--json", metavar="FILE", type=pathlib.Path, help="add rows there; skip those that it has")
     parser.add_argument("--family", default=",".join(table.FAMILIES), metavar="A,B",
                         help=f"of {', '.join(table.FAMILIES)}")
-    parser.add_argument("--only", default="", metavar="PREFIX", help="rows whose name starts so")
+    parser.add_argument("--only", default="", metavar="PREFIX,…", help="rows whose name starts so")
     parser.add_argument("--draw", type=int, metavar="N", help="N rows of each family with sizes drawn at random")
     parser.add_argument("--seed", type=int, default=1, help="of the sizes drawn")
     parser.add_argument("--seconds", type=float, default=0.05, help="device time of a row")
@@ -140,7 +140,7 @@ def main():
         draws = random.Random(f"{options.seed} {family}")
         rows = table.random_rows(family, draws, options.draw) if options.draw else table.chosen(family)
         for row in rows:
-            if row.name in known or not row.name.startswith(options.only):
+            if row.name in known or not row.name.startswith(tuple(options.only.split(","))):
                 continue
             try:
                 found = measured(row, module, cache, options.seconds)

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/core/context.h"
+#include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
 #include "ir/tile/ops.h"
@@ -59,6 +60,16 @@ GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
   }
   schedule.persistent = entry::read(from, key::persistent);
   return schedule;
+}
+
+double dot_clocks(Op* dot, const Machine& machine) {
+  const PeakFigures& peaks = machine.gpu.peaks;
+  double clocks_a_second = peaks.f32 / (2.0 * machine.gpu.lanes);  // of all multiprocessors, by 1e9
+  Type a = dot->in(schedule::in::Dot::a)->type();
+  double operations = 2;
+  for (Dim extent : dot->result()->type()->dims) operations *= double(extent->constant().value_or(1));
+  operations *= double(a->dims.back()->constant().value_or(1));
+  return operations * clocks_a_second / peaks.dot(a->dtype);
 }
 
 }  // namespace tessera

@@ -28,6 +28,9 @@ int64_t launch_registers(const Machine& machine, int64_t threads);
 /// The keys of a tile.kernel's schedule, and those that the compiler chose where it has none.
 Attr schedule_in_force(Op* kernel);
 
+/// Clocks in which a multiprocessor of the machine's typical GPU multiplies the tiles of a sched.dot.
+double dot_clocks(Op* dot, const Machine& machine);
+
 /// The schedule in force of a tile.kernel. Roles need asynchronous copies: without them there are none.
 GpuSchedule gpu_schedule(Op* kernel, const Machine& machine);
 

@@ -214,7 +214,7 @@ std::optional<ImageWindows> image_windows_of(Op* matmul) {
   }
   Dim channels = view->sources[last].extent, results = matmul->result()->type()->dims.back();
   image.push_back(channels);
-  // Few channels that are no vectors would be mostly zeros.
+  // The copy engine brings a pixel in the time of one with more channels.
   int64_t together = 16 / byte_size(view->base->type()->dtype);
   int64_t known = channels->constant().value_or(0);
   if (!fits_tensor_map(shape, image) || (known < 2 * together && known % together != 0)) return std::nullopt;

@@ -13,8 +13,8 @@ namespace {
 
 constexpr int64_t shorter[] = {16, 64, 128, 256, 512, 1024};
 constexpr int64_t any[] = {16, 128, 512, 1024, 2048, 8192};
-constexpr int64_t columns[] = {4, 32, 256};
-constexpr int64_t lines[] = {32, 128, 512};
+constexpr int64_t columns[] = {4, 16, 64, 128, 256};
+constexpr int64_t lines[] = {32, 64, 128, 256, 512};
 constexpr int64_t longer[] = {1024, 2048, 4096, 8192, 16384, 32768};
 
 }  // namespace

@@ -17,16 +17,6 @@ namespace in = schedule::in;
 
 namespace {
 
-/// Clocks in which a multiprocessor of the typical GPU multiplies the tiles of a dot.
-double dot_clocks(Op* dot, const Machine& machine) {
-  const PeakFigures& peaks = machine.gpu.peaks;
-  double clocks_a_second = peaks.f32 / (2.0 * machine.gpu.lanes);  // of all multiprocessors, by 1e9
-  Type a = dot->in(in::Dot::a)->type();
-  double operations = 2.0 * double(pipeline::element_count(dot->result()->type()));
-  operations *= double(a->dims[1]->constant().value_or(1));
-  return operations * clocks_a_second / peaks.dot(a->dtype);
-}
-
 /// Clocks between the starts of two iterations: those of the unit that is busy longest. Of what is in flight, a stage
 /// arrives in each part of the memory's latency.
 int64_t interval_of(Op* loop, int64_t stages, const Machine& machine) {

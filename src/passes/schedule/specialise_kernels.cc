@@ -69,6 +69,8 @@ constexpr int64_t vector_bytes = 16;
 /// How many threads hold a row at most: a multiprocessor that runs more has too few registers for what else they need.
 /// The longest rows take more of them.
 constexpr int64_t most_warps = 16, most_row_registers = 64;
+/// Registers of a thread from which on more threads take a row that is the only one.
+constexpr int64_t few_row_registers = 8;
 /// Extents for whole axes of dots, and how many registers of a thread the largest tile may have then: an
 /// accumulator and what is added to it next to the operands' addresses.
 constexpr int64_t depths[] = {64, 96, 128, 192, 256};
@@ -394,34 +396,64 @@ class Specialisation {
     choose(launch, wanted);
   }
 
-  /// Each kernel with roles assumes that no later one takes fewer clocks, but for as few as the model cannot tell: the
-  /// first that may run takes the fewest. Where results allow no copies, copies of them are there.
+  /// A kernel with roles, and how long a launch of it takes.
+  struct Rival {
+    Op* kernel;
+    Dim clocks;
+  };
+
+  /// Of several kernels with roles the first that may run takes the fewest clocks. Where results allow no copies,
+  /// copies of some of them are there: of all whose tiles are at most half of those of the copy before, or larger.
   void compare_rivals(std::vector<Op*>& choices) {
-    std::vector<std::pair<Op*, Dim>> rivals;
+    std::vector<Rival> rivals, others;
     for (Op* kernel : choices) {
       Dim clocks = has_roles(kernel) && kernel != choices.back() ? launch_clocks(kernel, machine_) : nullptr;
-      if (clocks) rivals.emplace_back(kernel, clocks);
+      if (clocks) rivals.push_back({kernel, clocks});
     }
     if (rivals.size() < 2) return;
-    Dim enough = table_.constant(20), beside = table_.constant(21);
-    std::vector<Op*> others;
-    for (size_t i = 0; i < rivals.size(); ++i) {
-      auto [other, is_new] = rivals_.try_emplace(rivals[i].first);
-      if (is_new) {
-        Facts facts;
-        for (size_t j = i + 1; j < rivals.size(); ++j) {
-          DimFact is_faster{Relation::LessEqual, table_.mul(rivals[i].second, enough),
-                            table_.mul(rivals[j].second, beside)};
-          if (decided(is_faster, {}) != true) facts.push_back(is_faster);
-        }
-        assume(rivals[i].first, facts);
-        other->second = copy(rivals[i].first, {});
-        for_other_results_.insert(other->second);
-        were_used_.insert(other->second);
-      }
-      others.push_back(other->second);
+    bool is_new = !rivals_.contains(rivals[0].kernel);
+    int64_t last = 0;
+    for (size_t i = 0; is_new && i < rivals.size(); ++i) {
+      Op*& other = rivals_[rivals[i].kernel];
+      int64_t tile = tile_elements(rivals[i].kernel);
+      bool is_near = last / 2 < tile && tile <= last;
+      if (is_near && i + 1 < rivals.size()) continue;
+      last = tile;
+      other = copy(rivals[i].kernel, {});
+      for_other_results_.insert(other);
+      were_used_.insert(other);
+      others.push_back({other, rivals[i].clocks});
     }
-    choices.insert(choices.end() - 1, others.begin(), others.end());
+    if (is_new) {
+      assume_fewest_clocks(rivals);
+      assume_fewest_clocks(others);
+    }
+    for (const Rival& each : rivals) {
+      if (Op* other = rivals_.at(each.kernel)) choices.insert(choices.end() - 1, other);
+    }
+  }
+
+  /// Each assumes that no later one takes fewer clocks, but for as few as the model cannot tell.
+  void assume_fewest_clocks(std::span<const Rival> rivals) {
+    Dim enough = table_.constant(20), beside = table_.constant(21);
+    for (size_t i = 0; i < rivals.size(); ++i) {
+      Facts facts;
+      for (const Rival& later : rivals.subspan(i + 1)) {
+        DimFact is_faster{Relation::LessEqual, table_.mul(rivals[i].clocks, enough), table_.mul(later.clocks, beside)};
+        if (decided(is_faster, {}) != true) facts.push_back(is_faster);
+      }
+      assume(rivals[i].kernel, facts);
+    }
+  }
+
+  /// Elements of a program's part of the result.
+  static int64_t tile_elements(Op* kernel) {
+    int64_t elements = 1;
+    for (Attr axis : kernel->attr(attr::Kernel::axes)) {
+      using entry::Axis;
+      if (entry::read(axis, Axis::grid)) elements *= entry::read(axis, Axis::block)->constant().value_or(1);
+    }
+    return elements;
   }
 
   /// As `decide`, which variants of a launch ask the same, and so do the layers of a model.
@@ -569,6 +601,14 @@ class Specialisation {
     return {long_rows().begin(), long_rows().end()};
   }
 
+  /// Whether all of the kernel's axes are taken whole: no other program keeps the machine busy.
+  static bool is_one_program(Op* kernel) {
+    return std::ranges::none_of(kernel->attr(attr::Kernel::axes), [](Attr axis) {
+      using entry::Axis;
+      return entry::read(axis, Axis::grid) && !entry::read(axis, Axis::extent)->is_constant(1);
+    });
+  }
+
   /// Copies for rows that registers hold; false where there are none. With vectors they leave empty rows to others.
   bool add_rows(Op* kernel, Dim extent, const std::vector<int64_t>& rows, const Facts& also, std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
@@ -580,6 +620,7 @@ class Specialisation {
       int64_t registers = needs.largest_tile({{extent, row}}) / machine_.gpu.warp_size;
       int64_t warps = std::max<int64_t>(1, registers / row_registers(machine_));
       if (warps > most_warps && is_alone && registers <= most_warps * most_row_registers) warps = most_warps;
+      if (is_one_program(kernel)) warps = std::max(warps, std::min(most_warps, registers / few_row_registers));
       if (warps > most_warps) break;
       Facts facts = also;
       add(facts, {{Relation::LessEqual, extent, table_.constant(row)}});

@@ -3,8 +3,8 @@
 // The copy engine needs rows that start at multiples of 16 bytes. Where sizes give others, threads bring an operand
 // to shared memory element by element, and the tensor cores wait for them. If that takes long enough such operands are
 // copied first, into rows with room at their ends: a copy reads and writes each element once, and the kernel reads it
-// as often as there are tiles along the other axis. An image is copied with channels of zeros at the ends of its pixels,
-// and its weights with as many rows of zeros. Sizes choose at the launch which operands are copied.
+// as often as there are tiles along the other axis. An image is copied with channels of zeros at the ends of its
+// pixels, and its weights with as many rows of zeros. Sizes choose at the launch which operands are copied.
 
 #include "ir/core/common_attributes.h"
 #include "ir/graph/ops.h"
@@ -63,7 +63,7 @@ struct GraphLowering::Alignment {
   std::vector<DimFact> when;
   AnchorForm form;
   std::vector<AlignedCopy> copies;
-  std::map<unsigned, Access> kept;  ///< operands that are read where they lie, by strides that are known to be aligned
+  std::vector<AlignedCopy> kept;  ///< operands that lie as a copy would, and are read as one: by the same kernel
 };
 
 namespace {
@@ -112,7 +112,7 @@ std::optional<OddOperand> odd_operand(DimTable& table, const AnchorForm& form, u
 
 }  // namespace
 
-/// Each choice of operands of a matmul to copy: those of odd rows, the others being aligned.
+/// Each choice of operands of a matmul to copy: those of odd rows, the others being aligned. First none.
 std::vector<GraphLowering::Alignment> GraphLowering::matmul_alignments(Op* anchor, Dim each) {
   const AnchorForm& form = reads_.form(anchor);
   std::vector<OddOperand> odd;
@@ -122,23 +122,25 @@ std::vector<GraphLowering::Alignment> GraphLowering::matmul_alignments(Op* ancho
   }
   std::vector<Alignment> all;
   Dim none = table_.constant(0);
-  for (unsigned chosen = (1u << odd.size()) - 1; chosen > 0; --chosen) {
+  if (odd.empty()) return all;
+  bool are_alike = odd.size() == 2 && odd[0].beside == odd[1].beside;
+  for (unsigned chosen = 0; chosen < 1u << odd.size(); ++chosen) {
+    if (are_alike && (chosen == 1 || chosen == 2)) continue;
     Alignment alignment{{}, form, {}, {}};
     for (size_t i = 0; i < odd.size(); ++i) {
       bool copies = chosen >> i & 1;
       alignment.when.push_back({copies ? Relation::NotEqual : Relation::Equal, odd[i].beside, none});
       if (copies) alignment.copies.push_back(odd[i].copy);
-      // A row of the copy would be as long as one of the operand.
-      if (!copies && odd[i].is_dense) alignment.kept[odd[i].copy.position] = odd[i].copy.read;
+      if (!copies && odd[i].is_dense) alignment.kept.push_back(odd[i].copy);
     }
     all.push_back(std::move(alignment));
   }
   return all;
 }
 
-/// The same of a convolution: of an image with odd channels, and of weights alone.
+/// The same of a convolution: with odd channels both are copied, with odd results the weights.
 std::vector<GraphLowering::Alignment> GraphLowering::convolution_alignments(Op* anchor, Dim each) {
-  const AnchorForm& form = reads_.form(anchor);
+  AnchorForm form = reads_.form(anchor);
   std::vector<Access> operands;
   for (unsigned i = 0; i < 2; ++i) {
     const Read& read = reads_.read(anchor, i);
@@ -151,19 +153,17 @@ std::vector<GraphLowering::Alignment> GraphLowering::convolution_alignments(Op* 
   Dim zero = table_.constant(0), one = table_.constant(1);
   Dim pixels = count_elements(table_, {image.dims.begin(), image.dims.end() - 1});
   std::optional<Access> rows = reshape_access(table_, image, {one, pixels, channels});
-  if (!rows) return {};
+  Dim odd_channels = table_.mod(channels, each), odd_results = table_.mod(results, each);
+  if (!rows || (odd_channels->is_constant(0) && odd_results->is_constant(0))) return {};
   Dim depth = rounded_up(table_, channels, each), width = rounded_up(table_, results, each);
-  auto weights_of = [&](Dim height) {
-    Access read{{taps, height, results}, {table_.mul(height, width), width, one}, zero};
-    return AlignedCopy{1, weights, height, width, read};
-  };
-  Alignment both{{{Relation::NotEqual, table_.mod(channels, each), zero}}, form, {}, {}};
-  both.form.operands[0].back() = both.form.operands[1][1] = depth;
-  both.copies = {{0, *rows, pixels, depth, contiguous_access(table_, both.form.operands[0])}, weights_of(depth)};
-  Alignment one_only{{{Relation::Equal, table_.mod(channels, each), zero},
-                      {Relation::NotEqual, table_.mod(results, each), zero}},
-                     form, {weights_of(channels)}, {}};
-  return {both, one_only};
+  form.operands[0].back() = form.operands[1][1] = depth;
+  AlignedCopy of_image{0, *rows, pixels, depth, contiguous_access(table_, form.operands[0])};
+  Access read{{taps, depth, results}, {table_.mul(depth, width), width, one}, zero};
+  AlignedCopy of_weights{1, weights, depth, width, read};
+  DimFact even{Relation::Equal, odd_channels, zero};
+  return {{{even, {Relation::Equal, odd_results, zero}}, form, {}, {of_image, of_weights}},
+          {{{Relation::NotEqual, odd_channels, zero}}, form, {of_image, of_weights}, {}},
+          {{even, {Relation::NotEqual, odd_results, zero}}, form, {of_weights}, {of_image}}};
 }
 
 /// Ways to copy operands, each for other sizes; none where sizes never ask for any.
@@ -190,6 +190,7 @@ std::vector<GraphLowering::Alignment> GraphLowering::plan_alignments(const Fusio
   std::vector<Dim> extents = result;
   extents.push_back(form.operands[0].back());
   for (Alignment& alignment : all) {
+    if (alignment.copies.empty()) continue;
     Dim cost = table_.mul(bytes_in(launch_time), table_.constant(int64_t(alignment.copies.size())));
     for (const AlignedCopy& copy : alignment.copies) {
       Dim moved = table_.constant(2 * slower_copies * byte_size(dtype));
@@ -233,17 +234,20 @@ Status GraphLowering::lower_aligned(const FusionGroup& group, const Alignment& a
     if (!made) return failure;
     placed[copy.position] = *made;
   }
-  for (const auto& [position, access] : alignment.kept) {
-    placed[position] = {host_.buffer(reads_.read(group.anchor, position).base), access};
+  for (const AlignedCopy& as_copied : alignment.kept) {
+    Value* buffer = host_.buffer(reads_.read(group.anchor, as_copied.position).base);
+    std::vector<Dim> dims{as_copied.rows.dims[0], as_copied.height, as_copied.width};
+    placed[as_copied.position] = {host_.under_here(buffer, dims), as_copied.read};
   }
-  return lower_whole(group, alignment.form, placed);
+  return lower_whole(group, alignment.form, placed, false);
 }
 
-/// The anchor by its own kernel, which reads operands where they lie or in copies that sizes ask for.
+/// The anchor by its own kernel, which reads operands where they lie or in copies that sizes ask for. Odd ones that are
+/// not worth a copy leave the kernel that takes any.
 Status GraphLowering::lower_by_one(const FusionGroup& group) {
   std::vector<Alignment> alignments = plan_alignments(group);
   auto lower_from = [&](auto& self, size_t next) -> Status {
-    if (next == alignments.size()) return lower_whole(group, reads_.form(group.anchor), {});
+    if (next == alignments.size()) return lower_whole(group, reads_.form(group.anchor), {}, next > 0);
     return lower_either(
         group, alignments[next].when, [&] { return lower_aligned(group, alignments[next]); },
         [&] { return self(self, next + 1); });

@@ -332,7 +332,8 @@ Result<std::vector<schedule::KernelInstance>> GraphLowering::short_row_instances
 
 // Where it depends on sizes which schedule is the one, there is a kernel for each that may be; the one that always
 // may be is built last.
-Status GraphLowering::lower_whole(const FusionGroup& group, const AnchorForm& form, const PlacedOperands& placed) {
+Status GraphLowering::lower_whole(const FusionGroup& group, const AnchorForm& form, const PlacedOperands& placed,
+                                  bool only_general) {
   std::vector<Op*> variants;
   AnchorKernel anchor;
   Result<int64_t> halvings = fitting_halvings(group, form);
@@ -351,7 +352,7 @@ Status GraphLowering::lower_whole(const FusionGroup& group, const AnchorForm& fo
     choices = instance->choices;
     bool sums = std::ranges::any_of(instance->regions, [](const auto& region) { return region.sums; });
     bool is_last = choice + 1 == choices;
-    if ((sums || !instance->prints.empty()) && !is_last) {
+    if ((only_general || sums || !instance->prints.empty()) && !is_last) {
       // How many parts a sum has, and how many programs print, is the schedule's choice, and what follows takes those
       // of one schedule.
       instance->kernel->erase();

@@ -14,6 +14,7 @@
 #include "ir/schedule/ops.h"
 #include "ir/text/dim_conditions.h"
 #include "ir/text/entries.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/parts_form.h"
 #include "passes/graph/to_schedule/lowering.h"
@@ -23,8 +24,10 @@ namespace tessera {
 
 namespace {
 
-/// Elements of the shared axis that a part has at least.
-constexpr int64_t least_length = 256;
+/// Elements of the shared axis that a part has at least, and tiles of them.
+constexpr int64_t least_length = 256, least_tiles = 4;
+/// Bytes that a multiprocessor reads in a clock.
+constexpr double bytes_a_clock = 64;
 /// Bytes that a program could read in the time of another launch, whose kernel waits for all parts and for its own
 /// loads: about 3000 clocks, 64 in each.
 constexpr int64_t launch_bytes = 192 * 1024;
@@ -41,14 +44,16 @@ int64_t tile_bytes(Type type) {
   return bytes;
 }
 
-/// Bytes that an iteration of the kernel's loop loads.
-int64_t bytes_of_iteration(Op* kernel) {
+/// Bytes that an iteration of the kernel's loop loads, or could load in the time of its dots.
+int64_t bytes_of_iteration(Op* kernel, const Machine& machine) {
   int64_t bytes = 0;
+  double clocks = 0;
   walk(kernel, [&](Op* op) {
-    bool is_inside = op->parent() && op->parent()->is(schedule::info(schedule::OpKind::Pipeline));
-    if (is_inside && op->is(schedule::info(schedule::OpKind::Load))) bytes += tile_bytes(op->result()->type());
+    if (!op->parent() || !op->parent()->is(schedule::info(schedule::OpKind::Pipeline))) return;
+    if (op->is(schedule::info(schedule::OpKind::Load))) bytes += tile_bytes(op->result()->type());
+    if (op->is(schedule::info(schedule::OpKind::Dot))) clocks += dot_clocks(op, machine);
   });
-  return bytes;
+  return std::max(bytes, int64_t(clocks * bytes_a_clock));
 }
 
 /// Whether the kernel's loop computes an operand of a dot of what it loads.
@@ -81,10 +86,10 @@ Dim bytes_read(DimTable& table, const Reading& reading, Dim length) {
 }
 
 Reading reading_of(DimTable& table, const schedule::KernelInstance& instance, std::string_view shared,
-                   const std::map<std::string, Dim, std::less<>>& also) {
+                   const std::map<std::string, Dim, std::less<>>& also, const Machine& machine) {
   using entry::Axis;
   Dim one = table.constant(1);
-  Reading reading{one, one, one, bytes_of_iteration(instance.kernel)};
+  Reading reading{one, one, one, bytes_of_iteration(instance.kernel, machine)};
   std::map<std::string, Dim, std::less<>> caller(instance.dims.begin(), instance.dims.end());
   for (Attr axis : instance.kernel->attr(schedule::attr::Kernel::axes)) {
     Dim extent = table.substitute(table.substitute(entry::read(axis, Axis::extent), caller), also);
@@ -105,7 +110,7 @@ Result<Reading> GraphLowering::finest_reading(const FusionGroup& group, const Pa
     Result<schedule::KernelInstance> own = instantiate(group, reads_.form(group.anchor), choice, halvings(group));
     if (!own) return failure;
     choices = own->choices;
-    Reading reading = reading_of(table_, *own, form.axis, {});
+    Reading reading = reading_of(table_, *own, form.axis, {}, *context_.machine);
     own->kernel->erase();
     // Of every element along the shared axis a smaller tile reads less.
     auto read = [](const Reading& each) { return double(each.bytes) / double(each.step->constant().value_or(1)); };
@@ -146,7 +151,8 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   if (!instance) return failure;
   Parts parts{*form};
   Dim one = table_.constant(1);
-  Reading reading = reading_of(table_, *instance, form->axis, {{std::string(form->count->symbol()), one}});
+  std::map<std::string, Dim, std::less<>> as_one{{std::string(form->count->symbol()), one}};
+  Reading reading = reading_of(table_, *instance, form->axis, as_one, *context_.machine);
   bool computes = computes_operands(instance->kernel);
   for (unsigned i = 0; i < anchor->operand_count(); ++i) computes |= !reads_.read(anchor, i).casts.empty();
   instance->kernel->erase();
@@ -155,7 +161,8 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   for (Reading* each : {&reading, &*own}) each->bytes += computes ? alternating_bytes : 0;
   int64_t programs = computes ? alternating_programs : 1;
   Dim slots = table_.constant(programs * context_.machine->gpu.peaks.multiprocessors);
-  Dim length = form->length, least = table_.constant(least_length);
+  int64_t some_tiles = least_tiles * reading.step->constant().value_or(least_length);
+  Dim length = form->length, least = table_.constant(std::min(least_length, some_tiles));
   Dim free = table_.floordiv(slots, table_.max(reading.tiles, one));
   parts.count = table_.max(table_.min(table_.floordiv(length, least), free), one);
   // What a program reads less has to be worth another launch and what parts are written and read for.

@@ -91,6 +91,10 @@ Value* HostProgram::under(Value* buffer, const std::vector<Dim>& dims) {
   return alias;
 }
 
+Value* HostProgram::under_here(Value* buffer, const std::vector<Dim>& dims) {
+  return builder_.value(host::info(OpKind::Alias), {{buffer}}, context_.tensor(dims, buffer->type()->dtype));
+}
+
 Value* HostProgram::carrier(Dim size) {
   // Memory of its own, so that no buffer counts as read for the sake of its type; it stands beside an extent of 0.
   Dim none = context_.dims().constant(0);

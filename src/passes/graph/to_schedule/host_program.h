@@ -23,6 +23,8 @@ class HostProgram {
   bool has_buffer(Value* graph) const { return buffers_.count(graph) != 0; }
   /// The buffer under other dims of the same number of elements.
   Value* under(Value* buffer, const std::vector<Dim>& dims);
+  /// The same where only the facts of the branch at hand make the elements as many.
+  Value* under_here(Value* buffer, const std::vector<Dim>& dims);
   /// A buffer without elements whose first extent is a size, which may depend on counters of loops.
   Value* carrier(Dim size);
   /// Launches a kernel, or the first of the variants that may run, and defines `outputs` by its

@@ -31,13 +31,15 @@ struct TileLimits {
 
 /// On a CPU about 32 KB of f32, which stays in a first-level cache. On a GPU what keeps memory busy: elements are held
 /// in registers, and there are many programs. Those whose threads need not wait for each other hold a quarter as
-/// much, since some store while others load.
+/// much, since some store while others load; half as much where they only move elements, which is soon done.
 TileLimits tile_limits(const Machine* machine, const FusionGroup& group) {
   if (!machine || !machine->is_gpu()) return {8192, 64, 1, max_rows, false};
   ElementRegisters registers;
   for (const Op* op : group.members) registers.add(op);
   int64_t elements = rows_of_program(*machine, 1, registers.count());
-  if (group.reduced.empty()) return {elements / 4, 64, 32, max_rows, true};
+  auto computes = [](const Op* op) { return op->info().elementwise != ElementwiseKind::None; };
+  bool moves = std::ranges::none_of(group.members, computes);
+  if (group.reduced.empty()) return {elements / (moves ? 2 : 4), 64, 32, max_rows, true};
   return {elements, 64, 32, elements, true};
 }
 

@@ -101,7 +101,8 @@ class GraphLowering {
     Access access;
   };
   using PlacedOperands = std::map<unsigned, PlacedOperand>;
-  Status lower_whole(const FusionGroup& group, const AnchorForm& form, const PlacedOperands& placed);
+  /// `only_general`: without the kernels that are for some sizes.
+  Status lower_whole(const FusionGroup& group, const AnchorForm& form, const PlacedOperands& placed, bool only_general);
   schedule::KernelRequest request_of(Op* anchor, const AnchorForm& form, int64_t halvings) const;
   /// `block`, if there is one, takes the place of the schedule's.
   Result<schedule::KernelInstance> instantiate(const FusionGroup& group, const AnchorForm& form, size_t choice,
