@@ -21,7 +21,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <set>
 #include <span>
 #include <tuple>
@@ -30,19 +29,16 @@
 #include "ir/core/context.h"
 #include "ir/core/dim_facts.h"
 #include "ir/host/ops.h"
-#include "ir/numbers/elementwise.h"
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
-#include "ir/text/window_shape.h"
-#include "passes/analysis/divisibility.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/launch_choices.h"
 #include "passes/analysis/row_tiles.h"
 #include "passes/pass.h"
+#include "passes/schedule/kernel_needs.h"
 #include "passes/schedule/launch_cost.h"
-#include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -53,19 +49,6 @@ namespace in = schedule::in;
 
 namespace {
 
-using Facts = std::vector<DimFact>;
-/// Numbers for symbolic extents.
-using Extents = std::vector<std::pair<Dim, int64_t>>;
-
-/// The number for that extent; its own where it is one.
-std::optional<int64_t> extent_in(const Extents& extents, Dim dim) {
-  for (auto [extent, elements] : extents) {
-    if (extent == dim) return elements;
-  }
-  return dim->constant();
-}
-
-constexpr int64_t vector_bytes = 16;
 /// How many threads hold a row at most: a multiprocessor that runs more has too few registers for what else they need.
 /// The longest rows take more of them.
 constexpr int64_t most_warps = 16, most_row_registers = 64;
@@ -76,295 +59,11 @@ constexpr int64_t few_row_registers = 8;
 constexpr int64_t depths[] = {64, 96, 128, 192, 256};
 constexpr int64_t registers_per_accumulator = 128;
 
-Dim product_of(DimTable& table, const DimTerm& term) {
-  Dim product = table.constant(1);
-  for (const DimAtom* atom : term.factors) product = table.mul(product, table.parse(atom->text));
-  return product;
-}
-
-/// Adds what makes the dim a multiple; false when nothing does.
-bool need_multiple(DimTable& table, const Divisibility& known, NeededMultiple need, Facts& facts) {
-  for (const DimTerm& term : need.of->terms) {
-    int64_t by = need.by / std::gcd(need.by, term.coefficient);
-    if (by == 1) continue;
-    if (term.factors.empty()) return false;
-    Dim product = product_of(table, term);
-    if (known.of(product) % by == 0) continue;
-    facts.push_back({Relation::Equal, table.mod(product, table.constant(by)), table.constant(0)});
-  }
-  return true;
-}
-
-bool contains(const Facts& facts, const DimFact& wanted) {
-  return std::ranges::any_of(facts, [&](const DimFact& fact) {
-    return fact.relation == wanted.relation && fact.left == wanted.left && fact.right == wanted.right;
-  });
-}
 /// For what is empty, no kernel needs to be fast.
 bool excludes_empty(const DimFact& fact) {
   return fact.relation == Relation::GreaterEqual && fact.right->is_constant(1);
 }
 size_t length(const DimFact& fact) { return fact.left->text.size() + fact.right->text.size(); }
-void add(Facts& facts, const Facts& more) {
-  for (const DimFact& fact : more) {
-    if (!contains(facts, fact)) facts.push_back(fact);
-  }
-}
-
-/// A kernel and what would make it fast.
-class KernelNeeds {
- public:
-  explicit KernelNeeds(Op* kernel)
-      : kernel_(kernel), context_(kernel->module()->context()), table_(context_.dims()), known_(kernel) {}
-
-  /// What loads of operands of dots need to be tensor copies; nothing if they cannot be.
-  std::optional<Facts> operand_copies() const {
-    Facts facts;
-    bool possible = true;
-    walk(kernel_, [&](Op* op) {
-      if (!op->is(schedule::info(OpKind::Dot))) return;
-      for (Value* operand : {op->in(in::Dot::a), op->in(in::Dot::b)}) {
-        std::set<Value*> seen;
-        if (is_made_of_products(operand, seen)) continue;  // which the threads hold
-        Value* window = turned(operand);
-        Op* load = flat_load(window);
-        bool loads =
-            load && load->is(schedule::info(OpKind::Load)) && !load->has(common::Access::fill);
-        possible &= loads && add_copy(load->in(in::Load::memory), window->type(), facts);
-      }
-    });
-    return possible ? std::optional(facts) : std::nullopt;
-  }
-
-  /// The same of stores, as far as they can be.
-  Facts result_copies() const {
-    Facts facts;
-    walk(kernel_, [&](Op* op) {
-      if (!op->is(schedule::info(OpKind::Store))) return;
-      Facts of_store;
-      Type tile = op->in(in::Store::value)->type();
-      if (add_copy(op->in(in::Store::memory), tile, of_store)) add(facts, of_store);
-    });
-    return facts;
-  }
-
-  /// What lets accesses be vectors of 16 bytes, as far as they can be.
-  Facts vectors() const {
-    Facts facts;
-    walk(kernel_, [&](Op* op) {
-      Facts of_access;
-      bool possible = false;
-      if (op->is(schedule::info(OpKind::Load))) {
-        possible = add_vector(op->in(in::Load::memory)->type(), op->result()->type(), of_access);
-      } else if (op->is(schedule::info(OpKind::Store))) {
-        possible = add_vector(op->in(in::Store::memory)->type(), op->in(in::Store::value)->type(), of_access);
-      } else if (op->is(schedule::info(OpKind::Gather))) {
-        possible = add_vector(op->in(in::Gather::table)->type(), op->result()->type(), of_access);
-      }
-      if (possible) add(facts, of_access);
-    });
-    return facts;
-  }
-
-  /// The symbolic extents that tiles have.
-  std::vector<Dim> whole_extents() const {
-    std::vector<Dim> found;
-    for_each_tile([&](Type tile) {
-      for (Dim dim : tile->dims) {
-        if (!dim->constant() && std::ranges::count(found, dim) == 0) found.push_back(dim);
-      }
-    });
-    return found;
-  }
-
-  /// Whether there are dots, and tiles with symbolic extents.
-  bool has_depths() const {
-    bool multiplies = false;
-    walk(kernel_, [&](Op* op) { multiplies |= op->is(schedule::info(OpKind::Dot)); });
-    return multiplies && !whole_extents().empty();
-  }
-
-  /// The one symbolic extent that tiles have; null when there is none, or several, or when something is combined along
-  /// it that no load tells where it ends.
-  Dim row_extent() const {
-    std::vector<Dim> found = whole_extents();
-    if (found.size() != 1) return nullptr;
-    bool ends = true;
-    walk(kernel_, [&](Op* op) {
-      if (!op->is(schedule::info(OpKind::Reduce)) && !op->is(schedule::info(OpKind::Scan))) return;
-      Value* combined = op->operand(0);
-      bool along = combined->type()->dims[size_t(op->attr(common::Along::axis))] == found[0];
-      std::set<Value*> seen;
-      ends &= !along || is_loaded(combined, found[0], seen);
-    });
-    return ends ? found[0] : nullptr;
-  }
-
-  /// How many tiles with that extent are loaded.
-  int64_t loads_along(Dim extent) const {
-    int64_t count = 0;
-    walk(kernel_, [&](Op* op) {
-      bool loads = op->is(schedule::info(OpKind::Load)) || op->is(schedule::info(OpKind::Gather));
-      count += loads && std::ranges::count(op->result()->type()->dims, extent) > 0;
-    });
-    return count;
-  }
-
-  /// Whether some elements are combined.
-  bool combines() const {
-    bool found = false;
-    walk(kernel_, [&](Op* op) {
-      found |= op->is(schedule::info(OpKind::Reduce)) || op->is(schedule::info(OpKind::Scan));
-    });
-    return found;
-  }
-
-  /// Registers that so many threads hold each at once in a loop of dots, at least: all sums, and the largest tile
-  /// that is computed from them and takes the place of none. What stands for coordinates alone counts as computed
-  /// where it is read.
-  int64_t held_in_loops(int64_t threads) const {
-    int64_t sums = 0, largest = 0;
-    walk(kernel_, [&](Op* op) {
-      if (!op->parent() || !op->parent()->is(schedule::info(OpKind::Pipeline)) || op->result_count() != 1) return;
-      Type tile = op->result()->type();
-      if (!tile->is(TypeKind::Tile) || tile->dtype == DType::Bool) return;
-      int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
-      for (Dim dim : tile->dims) registers *= dim->constant().value_or(1);
-      if (op->is(schedule::info(OpKind::Dot))) sums += registers;
-      bool is_sum = is_accumulator(op->result());
-      if (op->info().elementwise != ElementwiseKind::None && !is_sum) largest = std::max(largest, registers);
-    });
-    return (sums + largest) / threads;
-  }
-
-  /// Registers of the largest tile with those extents, as often as threads hold an element.
-  int64_t largest_tile(const Extents& extents) const {
-    int64_t largest = 0;
-    ElementRegisters element;
-    walk(kernel_, [&](Op* op) { element.add(op); });
-    for_each_tile([&](Type tile) {
-      int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
-      for (Dim dim : tile->dims) registers *= extent_in(extents, dim).value_or(1);
-      largest = std::max(largest, registers);
-    });
-    return largest * element.held();
-  }
-
- private:
-  /// Whether a dot's result is among what the tile is computed from, element by element.
-  static bool is_made_of_products(Value* value, std::set<Value*>& seen) {
-    Op* def = value->def();
-    if (!def || !seen.insert(value).second) return false;
-    if (def->is(schedule::info(OpKind::Dot))) return true;
-    if (def->info().elementwise == ElementwiseKind::None) return false;
-    for (unsigned i = 0; i < def->operand_count(); ++i) {
-      bool same = def->operand(i)->type()->dims == value->type()->dims;
-      if (same && is_made_of_products(def->operand(i), seen)) return true;
-    }
-    return false;
-  }
-
-  /// Whether a dot adds to the value, in its place.
-  static bool is_accumulator(Value* value) {
-    for (Use* use = value->first_use(); use; use = use->next()) {
-      if (use->owner()->is(schedule::info(OpKind::Dot)) && use->owner()->in(in::Dot::c) == value) return true;
-    }
-    return false;
-  }
-
-  /// The tile of which the operand is the transposed one, or the operand itself.
-  static Value* turned(Value* operand) {
-    Op* def = operand->def();
-    bool transposes = def && def->is(schedule::info(OpKind::Transpose)) && operand->type()->rank() == 2;
-    return transposes ? def->operand(0) : operand;
-  }
-
-  /// What loads the tile, as it is or with further axes of one element before its own (plan_pipeline drops those).
-  static Op* flat_load(Value* tile) {
-    Op* def = tile->def();
-    if (!def || !def->is(schedule::info(OpKind::Reshape))) return def;
-    const std::vector<Dim>& from = def->operand(0)->type()->dims;
-    const std::vector<Dim>& to = tile->type()->dims;
-    bool ends = from.size() > to.size() && std::equal(to.rbegin(), to.rend(), from.rbegin());
-    for (size_t i = 0; ends && i < from.size() - to.size(); ++i) ends = from[i]->is_constant(1);
-    return ends ? def->operand(0)->def() : nullptr;
-  }
-
-  /// True if a load that has the extent is among what the value is computed from, element by element along it.
-  static bool is_loaded(Value* value, Dim extent, std::set<Value*>& seen) {
-    if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile)) return false;
-    if (std::ranges::count(value->type()->dims, extent) == 0) return false;
-    Op* def = value->def();
-    if (!def) return false;
-    if (def->is(schedule::info(OpKind::Load)) || def->is(schedule::info(OpKind::Gather))) return true;
-    for (unsigned i = 0; i < def->operand_count(); ++i) {
-      if (is_loaded(def->operand(i), extent, seen)) return true;
-    }
-    return false;
-  }
-
-  template <typename F>
-  void for_each_tile(F&& visit) const {
-    walk(kernel_, [&](Op* op) {
-      for (unsigned i = 0; i < op->result_count(); ++i) {
-        if (op->result(i)->type()->is(TypeKind::Tile)) visit(op->result(i)->type());
-      }
-    });
-  }
-
-  bool add_copy(Value* place, Type tile, Facts& facts) const {
-    Op* def = place->def();
-    std::optional<WindowShape> windows =
-        def && def->is(schedule::info(OpKind::View)) ? read_windows(def->attr(attr::View::windows)) : std::nullopt;
-    Type memory = place->type(), image = windows ? def->operand(0)->type() : memory;
-    bool constant = std::ranges::all_of(tile->dims, [](Dim dim) { return dim->constant().has_value(); });
-    if (!constant) return false;
-    std::vector<Dim> extents;
-    for (Dim dim : tile->dims) {
-      if (tile->rank() == 2 || !dim->is_constant(1)) extents.push_back(dim);
-    }
-    Type window = context_.tile(extents, tile->dtype);
-    auto shared = staged_layout(context_, memory, window);
-    if (!shared) return false;
-    auto needs = windows ? window_copy_needs(*windows, image, window, *shared)
-                         : tensor_copy_needs(context_, memory, window, *shared);
-    if (!needs) return false;
-    for (const NeededMultiple& need : *needs) {
-      if (!need_multiple(table_, known_, need, facts)) return false;
-    }
-    for (Dim extent : image->dims) {
-      if (extent->is_constant(0)) return false;
-      if (!extent->constant()) add(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
-    }
-    return true;
-  }
-
-  bool add_vector(Type memory, Type tile, Facts& facts) const {
-    std::vector<Dim> strides = tile::strides_of(context_, memory);
-    size_t lead = strides.size() - tile->rank();
-    int64_t elements = vector_bytes / byte_size(tile->dtype);
-    int contiguous = -1;
-    for (size_t i = 0; i < tile->rank(); ++i) {
-      if (strides[lead + i]->is_constant(1) && !tile->dims[i]->is_constant(1)) contiguous = int(i);
-    }
-    if (contiguous < 0) return false;
-    std::vector<NeededMultiple> needs;
-    for (size_t i = 0; i < strides.size(); ++i) {
-      if (i != lead + size_t(contiguous)) needs.push_back({strides[i], elements});
-    }
-    if (memory->is(TypeKind::View)) needs.push_back({memory->offset, elements});
-    Dim extent = memory->dims[lead + size_t(contiguous)];
-    std::optional<int64_t> block = tile->dims[size_t(contiguous)]->constant();
-    if (!block || !is_multiple_of(extent, *block)) needs.push_back({extent, elements});
-    return std::ranges::all_of(needs, [&](NeededMultiple need) { return need_multiple(table_, known_, need, facts); });
-  }
-
-  Op* kernel_;
-  Context& context_;
-  DimTable& table_;
-  Divisibility known_;
-};
-
 class Specialisation {
  public:
   Specialisation(Module& module, const Machine& machine)
@@ -479,13 +178,13 @@ class Specialisation {
         never |= known == false;
       }
       Facts here = known_;
-      add(here, facts);
+      add_facts(here, facts);
       bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
         // Short ones first: one that does not follow ends the search, and clocks of launches are long to compare.
         Facts needed = host::assumptions(launch, earlier);
         std::ranges::stable_sort(needed, {}, length);
         return std::ranges::all_of(needed, [&](const DimFact& fact) {
-          return excludes_empty(fact) || contains(here, fact) || decided(fact, here) == true;
+          return excludes_empty(fact) || has_fact(here, fact) || decided(fact, here) == true;
         });
       });
       // What is covered but for empty sizes is not needed, unless it is all that empty sizes have.
@@ -540,9 +239,14 @@ class Specialisation {
       if (is_general) all.push_back(kernel);
       return;
     }
+    Facts beside = needs.copies_beside();
+    if (!std::ranges::all_of(beside, [&](const DimFact& fact) { return has_fact(*copies, fact); })) {
+      add_facts(beside, *copies);
+      all.push_back(copy(kernel, beside));
+    }
     Facts also = needs.result_copies();
-    if (!std::ranges::all_of(also, [&](const DimFact& fact) { return contains(*copies, fact); })) {
-      add(also, *copies);
+    if (!std::ranges::all_of(also, [&](const DimFact& fact) { return has_fact(*copies, fact); })) {
+      add_facts(also, *copies);
       if (!for_other_results_.contains(kernel)) all.push_back(copy(kernel, also));
       if (rivals_.contains(kernel)) return;
     }
@@ -623,8 +327,8 @@ class Specialisation {
       if (is_one_program(kernel)) warps = std::max(warps, std::min(most_warps, registers / few_row_registers));
       if (warps > most_warps) break;
       Facts facts = also;
-      add(facts, {{Relation::LessEqual, extent, table_.constant(row)}});
-      if (!also.empty()) add(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
+      add_facts(facts, {{Relation::LessEqual, extent, table_.constant(row)}});
+      if (!also.empty()) add_facts(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
       Op* special = copy(kernel, facts);
       take_rows(special, {{extent, row}});
       set_warps(special, warps);
@@ -644,7 +348,7 @@ class Specialisation {
 
   void assume(Op* kernel, const Facts& facts) {
     Facts all = read_facts(kernel->attr(common::Kernel::assume));
-    add(all, facts);
+    add_facts(all, facts);
     std::vector<Attr> attributes;
     for (const DimFact& fact : all) attributes.push_back(fact_attr(context_, fact));
     if (!attributes.empty()) kernel->set(common::Kernel::assume, std::move(attributes));

@@ -7,6 +7,7 @@
 #include "ir/host/ops.h"
 #include "ir/text/dim_conditions.h"
 #include "ir/text/entries.h"
+#include "passes/analysis/access.h"
 #include "passes/analysis/kernels.h"
 #include "support/check.h"
 
@@ -82,9 +83,11 @@ Value* HostProgram::buffer(Value* graph) {
 
 Value* HostProgram::under(Value* buffer, const std::vector<Dim>& dims) {
   if (buffer->type()->dims == dims) return buffer;
-  // An alias of an alias is one of the buffer itself.
+  // An alias of an alias is one of the buffer itself, unless only a branch knows that they have as many elements.
   Op* def = buffer->def();
-  if (def && def->is(host::info(OpKind::Alias))) return under(def->operand(0), dims);
+  auto elements = [&](Value* value) { return count_elements(context_.dims(), value->type()->dims); };
+  bool is_alias = def && def->is(host::info(OpKind::Alias)) && elements(buffer) == elements(def->operand(0));
+  if (is_alias) return under(def->operand(0), dims);
   Type type = context_.tensor(dims, buffer->type()->dtype);
   Value*& alias = aliases_[{buffer, type}];
   if (!alias) alias = after(buffer).value(host::info(OpKind::Alias), {{buffer}}, type);

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
 
 namespace tessera {

@@ -19,7 +19,7 @@
 
 #include "ir/tile/mma_layouts.h"
 #include "passes/pass.h"
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
 
 namespace tessera {

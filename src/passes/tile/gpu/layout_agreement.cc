@@ -7,7 +7,7 @@
 #include "ir/layout/reduction.h"
 #include "ir/layout/scan.h"
 #include "ir/layout/text.h"
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 

@@ -12,7 +12,7 @@
 
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
 
 namespace tessera {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/tile/build.h"
+#include "passes/tile/gpu/tensor_copies.h"
 
 namespace tessera {
 
@@ -68,6 +69,27 @@ void OperandLoads::transpose(Value* value) {
   value->replace_all_uses(load_like(load, transposed, offsets, limits, value->type()));
   transpose->erase();
   if (load->result()->unused()) load->erase();
+}
+
+void OperandLoads::drop_repeated(Op* load) {
+  Value* memory = load->in(in::Load::memory);
+  Type window = memory->type(), tile = load->result()->type();
+  bool is_view = memory->def() && memory->def()->is(tile::info(OpKind::View)) &&
+                 !memory->def()->has(attr::View::windows) && window->is(TypeKind::View);
+  if (!is_view) return;
+  Type once = without_repeated_axes(builder_.context(), window, tile->rank());
+  if (once == window) return;
+  std::vector<Value*> all = load->ins(in::Load::offsets), offsets;
+  for (size_t i = 0; i < window->rank(); ++i) {
+    if (i + tile->rank() >= window->rank() || !window->strides[i]->is_constant(0)) offsets.push_back(all[i]);
+  }
+  builder_.set_after(memory->def());
+  builder_.set_loc(memory->def()->loc());
+  Value* place = tile::view(builder_, memory->def()->operand(0), once->dims, once->strides, window->offset);
+  builder_.set_before(load);
+  builder_.set_loc(load->loc());
+  load->result()->replace_all_uses(load_like(load, place, offsets, load->ins(in::Load::limits), tile));
+  load->erase();
 }
 
 Value* OperandLoads::load_like(Op* load, Value* memory, const std::vector<Value*>& offsets,

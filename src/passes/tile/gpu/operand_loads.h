@@ -13,6 +13,8 @@ class OperandLoads {
   /// Rewrites the load of an operand: a load of [1, rows, columns] that is reshaped becomes one of
   /// [rows, columns], and a transposed load of two axes becomes a load of the transposed window.
   void normalise(Value* operand);
+  /// Leaves out the first axes of a window that are the same at each of their indices, as a bias is for each head.
+  void drop_repeated(Op* load);
 
  private:
   void flatten(Value* value);

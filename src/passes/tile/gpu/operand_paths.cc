@@ -181,6 +181,16 @@ Op* OperandPaths::raw_load_of(Op* dot, Value* operand) const {
   return layout && is_tensor_copy(load, *layout, known_) ? load : nullptr;
 }
 
+std::optional<StagedOperand> OperandPaths::beside(Op* load) const {
+  Type type = load->result()->type();
+  if (!global_load_of(load->result()) || type->rank() != 2 || load->has(attr::Load::fill)) return std::nullopt;
+  StagedOperand found{load->result(), in::Dot::a, load};
+  found.layout = staged_layout(kernel_->module()->context(), memory_of(load->result()), type);
+  if (!found.layout || !is_for_engine(found)) return std::nullopt;
+  found.path = OperandPath::Channel;
+  return found;
+}
+
 bool OperandPaths::is_for_engine(const StagedOperand& operand) const {
   Op* load = operand.load;
   if (!machine_.gpu.has_tma || has_written_ || !counts_iterations(load->block())) return false;

@@ -42,6 +42,8 @@ class OperandPaths {
   const MmaInstruction* instruction(Op* dot) const;
   /// The path of an operand that this instruction reads.
   StagedOperand choose(Op* dot, unsigned slot, const MmaInstruction* instruction) const;
+  /// A load beside the operands of dots that the copy engine can bring as it brings these; nothing where it cannot.
+  std::optional<StagedOperand> beside(Op* load) const;
 
  private:
   std::optional<layout::SharedLayout> layout_of(Op* dot, unsigned slot, const MmaInstruction* instruction) const;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
 
@@ -157,6 +157,17 @@ bool OperandStaging::bring_raw(std::vector<StagedOperand>& operands, Op* place) 
     loads[i]->erase();
   }
   return true;
+}
+
+void OperandStaging::bring_beside(StagedOperand& loaded) {
+  builder_.set_loc(loaded.load->loc());
+  Iteration iteration = fill_channel({&loaded}, loaded.load);
+  tile::channel_op(builder_, OpKind::ChannelWait, iteration.channel, iteration.number);
+  Value* zero = tile::index(builder_, 0);
+  Value* read = tile::load(builder_, loaded.place, {zero, zero}, {}, loaded.value->type());
+  tile::channel_op(builder_, OpKind::ChannelRelease, iteration.channel, iteration.number);
+  loaded.value->replace_all_uses(read);
+  loaded.load->erase();
 }
 
 bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place, bool ahead) {

@@ -30,6 +30,8 @@ class OperandStaging {
   /// some. The builder then stands before the group, whose last dot is `place`. `ahead`: copies may run ahead of the
   /// loop's iterations, so that what operands are computed of is copied, too.
   bool bring(std::vector<StagedOperand>& operands, Op* place, bool ahead);
+  /// Brings what a loop loads beside operands through a channel of its own.
+  void bring_beside(StagedOperand& loaded);
 
  private:
   /// An operand that is brought before the loops that read it and held until after the last of

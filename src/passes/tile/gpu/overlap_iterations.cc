@@ -17,7 +17,7 @@
 #include "ir/tile/ops.h"
 #include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
-#include "passes/tile/gpu/loop_expansion.h"
+#include "passes/tile/pipeline/loop_expansion.h"
 #include "support/check.h"
 
 namespace tessera {

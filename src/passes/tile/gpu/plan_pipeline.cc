@@ -15,6 +15,9 @@
 //   registers  a left factor computed from the result of another MMA stays in registers, if the
 //              matrix unit reads it there: its accumulators have the layout of that factor.
 //
+// What such a loop loads beside operands (a bias of scores) takes the first path as well, where roles keep its loads in
+// flight and there is shared memory for them.
+//
 // An operand that is loaded before a loop and multiplied in it is brought once, where it is loaded.
 // Dots that follow each other and do not read each other's results are a *group*: the operands that
 // they read in an iteration share a channel, a tile that several of them read is brought once, and
@@ -33,7 +36,7 @@
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/common/window_loads.h"
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/flat_stores.h"
 #include "passes/tile/gpu/operand_loads.h"
 #include "passes/tile/gpu/operand_paths.h"
@@ -49,6 +52,9 @@ namespace attr = tile::attr;
 namespace in = tile::in;
 
 namespace {
+
+/// Shared memory for barriers and for the exchanges of reductions.
+constexpr int64_t barrier_bytes = 2048;
 
 class PipelinePlan {
  public:
@@ -67,10 +73,14 @@ class PipelinePlan {
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.normalise(dot->in(slot));
     }
+    for (Value* value : reshaped_beside(dots)) loads.normalise(value);
+    for (Op* load : loads_beside(dots)) loads.drop_repeated(load);
     for (const std::vector<Op*>& group : groups_of(dots, paths)) gather_what_is_not_copied(group, paths);
     if (pipelined_ || (!dots.empty() && leaves_open())) find_pipelines(dots, paths);
     std::vector<std::vector<Op*>> groups = groups_of(dots, paths);
+    std::vector<StagedOperand> beside = loaded_beside(dots, paths);
     for (const std::vector<Op*>& group : groups) stage(group, paths);
+    for (StagedOperand& each : beside) staging_.bring_beside(each);
   }
 
  private:
@@ -114,6 +124,67 @@ class PipelinePlan {
     Attr asked = kernel_->attr(attr::Kernel::schedule);
     bool may_have_roles = machine_.gpu.has_register_reallocation;
     return !entry::node(asked, schedule::key::stages) || (may_have_roles && !entry::node(asked, schedule::key::roles));
+  }
+
+  /// The bodies of loops with dots.
+  static std::set<Block*> loops_of(const std::vector<Op*>& dots) {
+    std::set<Block*> bodies;
+    for (Op* dot : dots) {
+      if (dot->parent()->is(tile::info(OpKind::For))) bodies.insert(dot->block());
+    }
+    return bodies;
+  }
+
+  /// Loads of two axes in loops with dots, and tiles of two axes that others become there.
+  static std::vector<Op*> loads_beside(const std::vector<Op*>& dots) {
+    std::vector<Op*> found;
+    for (Block* body : loops_of(dots)) {
+      for (Op* op : *body) {
+        if (op->is(tile::info(OpKind::Load)) && op->result()->type()->rank() == 2) found.push_back(op);
+      }
+    }
+    return found;
+  }
+  static std::vector<Value*> reshaped_beside(const std::vector<Op*>& dots) {
+    std::vector<Value*> found;
+    for (Block* body : loops_of(dots)) {
+      for (Op* op : *body) {
+        if (op->is(tile::info(OpKind::Reshape)) && op->result()->type()->rank() == 2) found.push_back(op->result());
+      }
+    }
+    return found;
+  }
+
+  /// Loads of loops in which the copy engine brings all operands, as far as shared memory holds them.
+  std::vector<StagedOperand> loaded_beside(const std::vector<Op*>& dots, const OperandPaths& paths) const {
+    GpuSchedule schedule = gpu_schedule(kernel_, machine_);
+    std::vector<StagedOperand> found;
+    if (schedule.load_groups == 0 || has_written_) return found;
+    std::set<Op*> operands, loops, by_threads;
+    int64_t bytes = barrier_bytes;
+    for (Op* dot : dots) {
+      Op* loop = dot->parent();
+      for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
+        StagedOperand operand = paths.choose(dot, slot, paths.instruction(dot));
+        if (operand.path == OperandPath::Copy || operand.path == OperandPath::Store) by_threads.insert(loop);
+        if (operand.path == OperandPath::Register || !operands.insert(operand.value->def()).second) continue;
+        bool is_in_loop = operand.path == OperandPath::Channel && !operand.before;
+        if (is_in_loop) loops.insert(loop);
+        bytes += pipeline::tile_bytes(operand.value->type()) * (is_in_loop ? schedule.stages : 1);
+      }
+    }
+    for (Op* loop : loops) {
+      if (!loop->is(tile::info(OpKind::For)) || by_threads.contains(loop)) continue;
+      for (Op* op : *loop->region()->front()) {
+        bool is_load = op->is(tile::info(OpKind::Load)) && !operands.contains(op);
+        std::optional<StagedOperand> loaded = is_load ? paths.beside(op) : std::nullopt;
+        int64_t more = loaded ? pipeline::tile_bytes(loaded->value->type()) * schedule.stages : 0;
+        if (!loaded || bytes + more > machine_.gpu.shared_per_block) continue;
+        bytes += more;
+        found.push_back(*loaded);
+      }
+    }
+    return found;
   }
 
   /// How operands reach the unit that multiplies. Where threads bring one of a dot's operands, they bring both.

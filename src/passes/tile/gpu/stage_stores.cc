@@ -16,7 +16,7 @@
 #include "ir/tile/shared_memory.h"
 #include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/column_parts.h"
 #include "passes/tile/gpu/row_stores.h"
 #include "passes/tile/gpu/tensor_copies.h"

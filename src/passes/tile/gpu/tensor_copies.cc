@@ -156,4 +156,15 @@ Type shared_type(Context& context, Type tile, const SharedLayout& layout, int64_
   return context.with_layout(view, layout::print(layout));
 }
 
+Type without_repeated_axes(Context& context, Type memory, size_t rank) {
+  if (!memory->is(TypeKind::View)) return memory;
+  std::vector<Dim> dims, strides;
+  for (size_t i = 0; i < memory->rank(); ++i) {
+    if (i + rank < memory->rank() && memory->strides[i]->is_constant(0)) continue;
+    dims.push_back(memory->dims[i]);
+    strides.push_back(memory->strides[i]);
+  }
+  return context.view(std::move(dims), memory->dtype, std::move(strides), memory->offset, memory->space);
+}
+
 }  // namespace tessera

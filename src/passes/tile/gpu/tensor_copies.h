@@ -38,4 +38,8 @@ bool is_tensor_copy(Op* access, const layout::SharedLayout& shared, const Divisi
 /// The view in shared space of a ring of `slots` tiles (or of one tile, without that axis, for 0).
 Type shared_type(Context& context, Type tile, const layout::SharedLayout& layout, int64_t slots);
 
+/// The memory without those of its first axes that are the same at each of their indices: a bias is for each head.
+/// `rank` axes at its end stay.
+Type without_repeated_axes(Context& context, Type memory, size_t rank);
+
 }  // namespace tessera

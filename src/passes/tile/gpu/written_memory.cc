@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "ir/layout/text.h"
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
 

@@ -13,13 +13,13 @@
 // With more stages each step waits for its MMAs at its end. So at the end of a step the same MMAs are in flight on all
 // paths.
 
-#include "passes/tile/gpu/loop_expansion.h"
+#include "passes/tile/pipeline/loop_expansion.h"
 
 #include <algorithm>
 #include <map>
 #include <set>
 
-#include "passes/tile/gpu/builders.h"
+#include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
 
 namespace tessera {
