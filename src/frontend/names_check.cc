@@ -6,6 +6,7 @@
 
 #include "frontend/binding/names.h"
 #include "frontend/binding/words.h"
+#include "frontend/evaluate/links.h"
 #include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/modules.h"
@@ -162,6 +163,7 @@ class NamesCheck {
       for (ast::StmtList block : blocks_of(node)) overwritten(block);
       conditions(node);
       if (node.kind == ast::NodeKind::For || node.kind == ast::NodeKind::While) loops_.push_back(place(node.loc));
+      if (assign) lost_weights(*assign);
       if (def && lost_updates(node)) return;
       if (!assign || !assign->value || declares(*assign->value)) return;
       for (const ast::Expr* target : assign->targets) variable(*target, def);
@@ -192,7 +194,8 @@ class NamesCheck {
   bool lost_update(const ast::Expr& target, const ast::Node& stmt, const std::string& value) {
     if (!loses_update(target, stmt)) return false;
     std::string name = text(target);
-    auto builder = session_.report(diag::lost_update, target.loc, name);
+    std::string why = fmt::format("'{}' is a variable here, and the param keeps its value", name);
+    auto builder = session_.report(diag::lost_update, target.loc, name, why);
     builder.label(param_of(name)->loc, "the param is here");
     if (value.empty()) {
       builder.help(fmt::format("give the value a name of its own, and the param that value: update({}, …)", name));
@@ -201,18 +204,43 @@ class NamesCheck {
     }
     return true;
   }
-  /// Whether a statement gives a variable with the name of a param a value that nothing behind it reads, nor anything
-  /// in a loop around it.
   bool loses_update(const ast::Expr& target, const ast::Node& stmt) const {
     const auto* name = ast::as<ast::Name>(&target);
-    const names::Local* local = name && param_of(name->text) ? local_at(name->loc) : nullptr;
+    return name && param_of(name->text) && loses_value(*name, stmt);
+  }
+  /// The new weights of a step of an optimiser that nothing reads: weights, state = adamw(w, state, g, rate).
+  void lost_weights(const ast::Assign& assign) {
+    const auto* call = assign.value ? ast::as<ast::Call>(assign.value) : nullptr;
+    const auto* pair = assign.targets.size() == 1 ? ast::as<ast::Tuple>(assign.targets[0]) : nullptr;
+    if (!call || call->arguments.empty() || !pair || pair->elements.empty() || !steps_weights(*call)) return;
+    const auto* name = ast::as<ast::Name>(pair->elements[0]);
+    if (!name || name->text.starts_with('_') || param_of(name->text) || !loses_value(*name, assign)) return;
+    const ast::Expr& weights = *call->arguments[0].value;
+    const auto* given = ast::as<ast::Name>(&weights);
+    session_.report(diag::lost_update, name->loc, name->text, "nothing reads these new weights")
+        .help(given && local_at(given->loc) ? fmt::format("return them: return {}, …", name->text)
+                                            : fmt::format("give them to the param: update({}, {})", text(weights),
+                                                          name->text));
+  }
+  /// Whether a call is that of a function of the library which gives weights and the state of an optimiser after a step.
+  bool steps_weights(const ast::Call& call) const {
+    names::Linked callee = session_.links().expression(*call.callee, *file_.scope);
+    const auto* def = callee.declared && callee.declared->stmt ? ast::as<ast::Def>(callee.declared->stmt) : nullptr;
+    if (!def || !session_.is_builtin(def->loc) || def->parameters.size() < 2) return false;
+    const ast::Expr* type = def->parameters[1].annotation;
+    const auto* name = type ? ast::as<ast::Name>(type) : nullptr;
+    return name && name->text == "OptimizerState";
+  }
+  /// Whether a statement gives a variable a value that nothing behind it reads, nor anything in a loop around it.
+  bool loses_value(const ast::Name& target, const ast::Node& stmt) const {
+    const names::Local* local = local_at(target.loc);
     if (!local || local->kind != names::SymbolKind::Variable) return false;
     TextRange own = place(stmt.loc);
     uint32_t from = own.end;
     for (TextRange loop : loops_) {
       if (loop.contains(own.begin)) from = std::min(from, loop.begin);
     }
-    const names::FileNames& names = names_.at(name->loc.file);
+    const names::FileNames& names = names_.at(target.loc.file);
     auto number = int32_t(local - names.locals.data());
     return std::ranges::none_of(names.occurrences, [&](const names::Occurrence& each) {
       bool is_elsewhere = each.range.begin >= own.end || each.range.end <= own.begin;

@@ -46,6 +46,7 @@ class Trainer {
   int check_options() const;
   int open_entries();
   int check_results();
+  void warn_without_training() const;
   int bind_settings();
   int open_model();
   int open_states();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 
 #include "runtime/files/text.h"
@@ -111,7 +112,19 @@ int Trainer::check_results() {
     if (is_taken(info.name)) return fail(cat("a result cannot be called ", in_quotes(info.name), ": logs have that"));
     metrics_.push_back(i);
   }
+  warn_without_training();
   return exit_ok;
+}
+
+/// A step that changes none of the parameters, or nothing where there are none, trains nothing.
+void Trainer::warn_without_training() const {
+  std::vector<std::string> parameters = session_.parameter_names();
+  for (size_t i = 0; i < step_.outputs().size(); ++i) {
+    bool is_trained = parameters.empty() || std::ranges::count(parameters, step_.outputs()[i].alias_of);
+    if (step_.is_update(i) && is_trained) return;
+  }
+  std::fprintf(stderr, "tsr: warning: entry %s updates no parameter: update(w, …) in it gives the parameter w a value\n",
+               in_quotes(step_.name()).c_str());
 }
 
 int Trainer::bind_settings() {

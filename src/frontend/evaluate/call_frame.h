@@ -43,6 +43,7 @@ struct CallFrame {
   Datum result = Datum::none();
   bool lacks_names = false;            ///< fewer names than values were given a meaning, which is said
   Loc result_loc;                      ///< of the `return` that was reached
+  std::vector<const ast::Expr*> returned;  ///< what it gives; of branches that are chosen at run time, each of them
   /// Found so far, with the places in the function's own body that have them.
   std::map<std::string, std::vector<EffectSite>> effects;
   const Continuation* continuation = nullptr;  ///< after the running statement; null at the end

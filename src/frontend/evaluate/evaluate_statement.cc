@@ -130,6 +130,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       Datum value = node.value ? evaluate(*node.value, scope) : Datum::none();
       frame().result_loc = node.value ? node.value->loc : node.loc;
       frame().result = std::move(value);
+      frame().returned = {node.value};
       return Flow::Return;
     }
     case ast::NodeKind::If:

@@ -434,11 +434,15 @@ Flow GraphBuilder::returning_branch(Branches& branches, const ast::If& stmt, siz
   Loc loc = stmt.arms[arm].condition->loc;
   const Continuation* rest = evaluator_.frame().continuation;
   branches.names = {"return"};
+  std::vector<const ast::Expr*> returned;
   bool filled = fill_branches(branches, scope, loc, [&](unsigned r, Scope& inner) {
     evaluator_.frame().result = Datum::none();
     evaluator_.frame().result_loc = {};
+    evaluator_.frame().returned.clear();
     if (fill_branch(stmt, arm, r == 0, branches.blocks[r], inner) == Flow::Next) evaluator_.execute_rest(rest, inner);
     branches.values[r].push_back(evaluator_.frame().result);
+    const std::vector<const ast::Expr*>& here = evaluator_.frame().returned;
+    returned.insert(returned.end(), here.begin(), here.end());
     if (evaluator_.frame().result.is_none()) report_no_return(loc);
     return !evaluator_.frame().result.is_poison() && !evaluator_.frame().result.is_none();
   });
@@ -446,6 +450,7 @@ Flow GraphBuilder::returning_branch(Branches& branches, const ast::If& stmt, siz
   if (!filled || !join(branches, *results, loc)) return evaluator_.skip_arms(stmt, scope);
   evaluator_.frame().result = results->find_here("return")->value;
   evaluator_.frame().result_loc = place;
+  evaluator_.frame().returned = std::move(returned);
   return Flow::Return;
 }
 

@@ -453,16 +453,48 @@ bool GraphBuilder::check_bound_symbols(const Function& function) {
 
 namespace {
 
-/// The values of a result: lists, tuples and trees in each other are spread out.
-void spread(const Datum& value, std::vector<Datum>& values) {
+using Expressions = std::vector<const ast::Expr*>;
+
+/// A value of a result, and the variable that each `return` writes for it; empty where they write none, or several.
+struct NamedResult {
+  Datum value;
+  std::string_view name;
+};
+
+/// The variable that all of these expressions are.
+std::string_view variable_of(const Expressions& written) {
+  std::string_view found;
+  for (const ast::Expr* each : written) {
+    const auto* name = each ? ast::as<ast::Name>(each) : nullptr;
+    if (!name || (!found.empty() && name->text != found)) return {};
+    found = name->text;
+  }
+  return found;
+}
+
+/// The i-th elements of expressions that are tuples or lists of that many; null for others.
+Expressions elements_of(const Expressions& written, size_t i, size_t count) {
+  Expressions elements;
+  for (const ast::Expr* each : written) {
+    const auto* tuple = each ? ast::as<ast::Tuple>(each) : nullptr;
+    const auto* list = each ? ast::as<ast::List>(each) : nullptr;
+    ast::ExprList parts = tuple ? tuple->elements : list ? list->elements : ast::ExprList();
+    elements.push_back(parts.size() == count ? parts[i] : nullptr);
+  }
+  return elements;
+}
+
+/// The values of a result: lists, tuples and trees in each other are spread out. Beside them is what `return` writes.
+void spread(const Datum& value, const Expressions& written, std::vector<NamedResult>& values) {
   if (const auto* tree = value.object_as<Tree>()) {
     for (const auto& [name, member] : tree->members().entries) {
-      if (!member.is_none()) spread(member, values);
+      if (!member.is_none()) spread(member, {}, values);
     }
     return;
   }
-  if (!value.is_sequence()) return values.push_back(value);
-  for (const Datum& element : value.elements()) spread(element, values);
+  if (!value.is_sequence()) return values.push_back({value, variable_of(written)});
+  size_t count = value.elements().size();
+  for (size_t i = 0; i < count; ++i) spread(value.elements()[i], elements_of(written, i, count), values);
 }
 
 }  // namespace
@@ -505,8 +537,8 @@ void GraphBuilder::add_updated_params(std::vector<Attr>& names, std::vector<Valu
 bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
   const Function& function = *done.function;
   Loc loc = done.result_place(function.loc);
-  std::vector<Datum> values;
-  spread(result, values);
+  std::vector<NamedResult> values;
+  spread(result, done.returned, values);
   if (result.is_none()) values.clear();
   if (values.empty() && function_.updated.empty()) {
     blame().report_missing_return(done);
@@ -518,16 +550,16 @@ bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
   std::vector<Value*> returned;
   for (size_t i = 0; i < values.size(); ++i) {
     if (!evaluator_.may_spend(1, loc)) return false;
-    if (const auto* state = values[i].object_as<StateValue>()) {
+    if (const auto* state = values[i].value.object_as<StateValue>()) {
       if (!add_state_result(*state, loc, names, returned)) return false;
       continue;
     }
     std::string what = values.size() == 1 ? fmt::format("the result of '{}'", function.name)
                                           : fmt::format("result {} of '{}'", i, function.name);
-    auto value = expect_tensor(values[i], loc, what);
+    auto value = expect_tensor(values[i].value, loc, what);
     if (!value || !check_memory(value->storage, loc, what)) return false;
-    std::string name(value->name);
-    if (name.empty() || taken.count(name) || name.find('.') != name.npos) {
+    std::string name(values[i].name);
+    if (name.empty() || taken.count(name)) {
       std::string_view entry = symbol_name(function_.op);
       name = values.size() == 1 ? std::string(entry) : fmt::format("{}.{}", entry, i);
     }

@@ -68,6 +68,7 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
     warn_of_blocks();
     warn_of_unused_axes();
     warn_of_iterations();
+    warn_of_means();
     warn_of_sums();
     warn_of_memory();
     warn_of_numbers();

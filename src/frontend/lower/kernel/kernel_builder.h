@@ -205,6 +205,7 @@ class KernelBuilder final : public Lowering {
   void warn_of_stored(Op* loop);
   void warn_of_counter(Op* loop);
   void warn_of_iterations();
+  void warn_of_means();
   void warn_of_sums();
 
   // What is asked for and not used (kernel_unread.cc).

@@ -106,8 +106,8 @@ const ScheduleTable* SourceKernels::table_for(const Function& function, const st
 
 void report_unknown_kernel(Session& session, std::string_view name, Loc loc) {
   session.report(diag::unknown_kernel, loc, name)
-      .help("a dump of the graph holds calls of a program's kernels and not their source; one of --dump=sched "
-            "holds what was made of them");
+      .help("a dump of the graph holds calls of a program's kernels and not their source, nor that of sorts, running "
+            "sums and scatter_add of the library; one of --dump=sched holds what was made of them");
 }
 
 Result<schedule::KernelInstance> SourceKernels::instantiate(

@@ -308,7 +308,7 @@ void KernelBuilder::warn_of_blocks() {
       std::string name = op->is(info(OpKind::Reduce)) ? std::string(op->attr(schedule::attr::Reduce::kind))
                                                       : std::string(op->name().substr(op->name().find('.') + 1));
       session()
-          .report(diag::block_combined, loc, "tile." + name, axis->name)
+          .report(diag::block_combined, loc, "tile." + name, axis->name, "program")
           .help(fmt::format("leave axis '{}' without a block, or combine all of it in a loop", axis->name));
     }
   }

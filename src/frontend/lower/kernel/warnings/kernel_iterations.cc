@@ -1,10 +1,11 @@
 // Warns of loops whose iterations replace what those before them made (a name that each iteration
 // assigns and none reads, a tile that is stored at the same place in each iteration), of those that
-// do not read what they count, and of sums that a dot and an addition make both.
+// do not read what they count, of sums that a dot and an addition make both, and of sums of means.
 
 #include <algorithm>
 #include <set>
 
+#include "frontend/lower/kernel/edge_search.h"
 #include "frontend/lower/kernel/kernel_access.h"
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "ir/schedule/ops.h"
@@ -97,6 +98,47 @@ void KernelBuilder::warn_of_iterations() {
     warn_of_stored(op);
     warn_of_counter(op);
   });
+}
+
+namespace {
+
+/// Whether a loop's body adds a value to one that it carries: s = s + value.
+bool is_added_in(const Op* loop, const Value* value) {
+  const Block* body = loop->region()->front();
+  for (unsigned i = 0; i < loop->result_count(); ++i) {
+    const Op* sum = body->terminator()->operand(i)->def();
+    if (!sum || !sum->is(info(ElementwiseKind::Add))) continue;
+    for (unsigned side : {0u, 1u}) {
+      const Value* added = sum->operand(1 - side);
+      while (added != value && added->def() && added->def()->is(info(OpKind::Reshape))) {
+        added = added->def()->operand(0);
+      }
+      if (added == value && sum->operand(side) == body->arg(i + 1)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+/// A sum of the means of blocks is no mean, and depends on how many blocks there are.
+void KernelBuilder::warn_of_means() {
+  if (evaluator_.is_open() || session().is_builtin(function_.loc)) return;
+  for (const KernelFunction::Mean& mean : kernel_.means) {
+    EdgeSearch search(kernel_.origins, kernel_.op);
+    for (int64_t axis : mean.axes) search.visit(mean.tile, size_t(axis));
+    for (const TilePlace& place : search.places()) {
+      auto counted = kernel_.loop_axes.find(place.index);
+      if (counted == kernel_.loop_axes.end() || counted->second->is_one_tile()) continue;
+      if (!is_added_in(place.index->block()->parent_op(), mean.quotient->result())) continue;
+      const Loc& loc = mean.quotient->loc();
+      if (!session().say_once(fmt::format("block:{}:{}:{}", loc.file, loc.line, loc.column))) continue;
+      const KernelAxis& axis = *counted->second;
+      session()
+          .report(diag::block_combined, loc, "tile.mean", axis.name, "iteration")
+          .help(fmt::format("add up tile.sum, and divide by {} behind the loop", axis.extent->text));
+    }
+  }
 }
 
 /// acc + tile.dot(a, b, acc) has acc twice.
