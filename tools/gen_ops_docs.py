@@ -75,9 +75,17 @@ def elementwise_table():
     return out
 
 
+def with_links(fact):
+    """A fact with its "docs/numerics.md, Casts" as a link to that heading."""
+    def link(match):
+        page, heading = match.groups()
+        return f"[{page}, {heading}]({page}#{heading.lower().replace(' ', '-')})"
+    return re.sub(r"docs/(\w+\.md), ([A-Z][\w ]*\w)", link, fact)
+
+
 def entry(names, text, facts):
     out = [f"### `{'`, `'.join(names)}`", "", text, ""]
-    out += [f"- {fact}: {facts[fact]}" for fact in FACTS if fact in facts]
+    out += [f"- {fact}: {with_links(facts[fact])}" for fact in FACTS if fact in facts]
     return out + [""]
 
 

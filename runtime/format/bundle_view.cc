@@ -35,6 +35,7 @@ class ZipReader {
   /// the one those give.
   Outcome list_entries() {
     if (bytes_.size() > max_bundle_bytes) return error("it exceeds 4 GiB");
+    if (bytes_.empty()) return error("it is empty");
     if (bytes_.size() < zip_end_bytes + zip_comment_bytes) return error("it is cut off");
     if (!bytes_.starts_with("PK")) return error("it is not one");
     size_t end_at = bytes_.size() - zip_end_bytes - zip_comment_bytes;

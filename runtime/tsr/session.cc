@@ -147,8 +147,10 @@ int Session::bind_file(const std::string& path, bool are_written, std::vector<st
   Progress progress("parameters", view->tensors().size());
   for (const format::TensorView& tensor : view->tensors()) {
     if (std::find(known.begin(), known.end(), tensor.name) == known.end()) {
+      auto is_its_end = [&](const std::string& name) { return tensor.name.ends_with("." + name); };
+      auto meant = std::ranges::find_if(known, is_its_end);  // "model.w" is a key of PyTorch
       return fail(cat(path, ": the bundle has no parameter ", in_quotes(tensor.name),
-                      suggestion(tensor.name, known)));
+                      meant == known.end() ? suggestion(tensor.name, known) : cat("; did you mean '", *meant, "'?")));
     }
     if (std::find(bound.begin(), bound.end(), tensor.name) != bound.end()) {
       return fail(

@@ -108,6 +108,9 @@ int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t
     if (!array) {
       return fail_content(diag::bad_tensor_file, from.value, file->bytes(), "a NumPy array", array.error().text);
     }
+    if (array->dtype == Dtype::F64 && info.dtype == std::string_view("f32")) {  // what NumPy makes unasked
+      return fail(cat("input ", in_quotes(from.name), " is f32, ", from.value, " is f64: save x.astype('float32')"));
+    }
     return make(array->dtype, array->shape, array->bytes);
   }
   auto view = format::SafetensorsView::open(file->bytes());

@@ -182,6 +182,12 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
   } else if (auto asked = as_relation(op)) {
     help_clause(builder, {*asked, a, b});
   }
+  bool equates = op == ast::CompareOp::Equal;  // channels, which may stand elsewhere
+  bool is_of_library = equates && is_clause && clause != frames_.rbegin() && session_.is_builtin(loc);
+  std::string called = is_of_library ? std::string(std::prev(clause)->name) + "(" : std::string();
+  if (std::string_view help = help_for_clause(called, is_clause ? clause->name : ""); !help.empty()) {
+    builder.help(std::string(help));
+  }
 }
 
 void Blame::help_clause(DiagnosticEngine::Builder& builder, const DimFact& asked, std::string_view when) const {

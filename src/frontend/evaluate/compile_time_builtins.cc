@@ -95,8 +95,10 @@ Datum make_open_range(Evaluator& evaluator, const BoundArguments& arguments) {
   std::optional<int64_t> step = evaluator.expect_int(arguments[2], arguments.locs[2], "the step");
   if (!step) return Datum::poison();
   if (*step < 1) {
-    evaluator.report(diag::wrong_kind, arguments.locs[2], "the step of a range of symbolic length",
-                     std::to_string(*step), "an integer from 1 up");
+    evaluator
+        .report(diag::wrong_kind, arguments.locs[2], "the step of a range of symbolic length",
+                std::to_string(*step), "an integer from 1 up")
+        .help("count up, and take elements from the end: x[N - 1 - i] for i in range(N)");
     return Datum::poison();
   }
   for (size_t i = 0; i < 2; ++i) {

@@ -199,6 +199,33 @@ Datum Evaluator::evaluate_binaries(const ast::Binary& root, Scope& scope) {
   return value;
 }
 
+namespace {
+
+/// Whether all names in an expression are sizes.
+bool compares_sizes(const ast::Expr& condition, Scope& scope) {
+  bool any = false, all = true;
+  ast::walk(condition, [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    const Binding* binding = name ? scope.find(name->text) : nullptr;
+    any = any || name;
+    all = all && (!name || (binding && binding->value.is(DatumKind::Dim)));
+  });
+  return any && all;
+}
+
+/// Whether a function of that name is called in an expression.
+bool calls_by_name(const ast::Expr& expr, std::string_view function) {
+  bool found = false;
+  ast::walk(expr, [&](const ast::Node& node) {
+    const auto* call = ast::as<ast::Call>(&node);
+    const auto* name = call ? ast::as<ast::Name>(call->callee) : nullptr;
+    found = found || (name && name->text == function);
+  });
+  return found;
+}
+
+}  // namespace
+
 Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope) {
   Datum condition = evaluate(*node.condition, scope);
   if (is_open() && is_unknown(condition)) {
@@ -210,6 +237,14 @@ Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope
     auto builder =
         report(diag::wrong_kind, node.condition->loc, "the condition", describe(condition), "a compile-time bool");
     const SourceManager& sources = session_.sources();
+    bool is_recursive = !frames_.empty() && (calls_by_name(*node.then_value, frame().name) ||
+                                             calls_by_name(*node.else_value, frame().name));
+    if (is_recursive || compares_sizes(*node.condition, scope)) {
+      builder.help(is_recursive
+                       ? "'if' chooses while compiling, so the calls would have no end; a loop can replace them"
+                       : "'if' chooses while compiling; of sizes an 'if' statement chooses, of tensors of one shape");
+      return Datum::poison();
+    }
     std::string written = source_text(sources, node.loc);
     std::string message = "'if' chooses while compiling; where(condition, a, b) chooses element by element";
     std::string c = source_text(sources, node.condition->loc), a = source_text(sources, node.then_value->loc);

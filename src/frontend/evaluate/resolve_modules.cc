@@ -155,6 +155,9 @@ bool Session::check_field(const ast::Stmt& stmt, Scope& scope) {
                         field ? "an assignment" : "this statement", "in a module");
   if (named && field->annotation->kind == ast::NodeKind::List) {
     builder.fix("write 'Param'", field->annotation->loc.before(), "Param");
+  } else if (named && field->annotation->kind == ast::NodeKind::Conditional) {
+    builder.help("a param is always there, and a module may be None: bias: Bias(O) if has_bias else None, of a module "
+                 "Bias with the param");
   } else if (const auto* lacking = ast::as<ast::ExprStmt>(&stmt); lacking && leading_name(*lacking->value)) {
     builder.fix("a field is its name, ':' and what it is", leading_name(*lacking->value)->loc.behind(), ":");
   } else {

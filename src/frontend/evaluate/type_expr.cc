@@ -331,8 +331,16 @@ void TypeReader::warn_of_policy(const ast::Expr& policy, std::string_view name) 
 bool TypeReader::unknown_policy(const ast::Expr& policy, names::PolicySubject subject) {
   const auto* call = ast::as<ast::Call>(&policy);
   const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
+  const names::PolicyRow* row = name ? names::find_policy(name->text) : nullptr;
+  bool takes_argument = row && row->form != row->text;
+  if (row && row->subject == subject && takes_argument != (call != nullptr)) {
+    std::string form = fmt::format("'@{}'{}", row->form, call ? " alone" : "");
+    evaluator_.report(diag::wrong_kind, policy.loc, fmt::format("policy '@{}'", name->text),
+                      call ? "given an argument" : "given no argument", form);
+    return false;
+  }
   auto builder = evaluator_.report(diag::unknown_policy, policy.loc, name ? name->text : "…");
-  if (const names::PolicyRow* row = name ? names::find_policy(name->text) : nullptr) {
+  if (row) {
     builder.help(fmt::format("'@{}' stands behind {}", name->text, names::example_of(*row)));
     return false;
   }

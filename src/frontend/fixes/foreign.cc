@@ -33,6 +33,8 @@ constexpr std::string_view moved =
 constexpr std::string_view converted = "a conversion is cast({0}, {1})";
 constexpr std::string_view selected = "where(mask, a, b) takes elements of a where the mask holds, and of b elsewhere";
 constexpr std::string_view placed = "values have no place of their own: leave it out";
+constexpr std::string_view differentiated =
+    "leave it out: grad names what is differentiated, grad(loss)(w, x) its first argument";
 constexpr std::string_view transposed =
     "transpose({0}, 1, 0) names the axes in their new order, all of them; the last two change places by {0}.T";
 constexpr std::string_view any_of = "a mask is counted: sum(cast({0}, i32), axis=1) > 0";
@@ -71,9 +73,10 @@ constexpr Row members[] = {
     {"expand", "extents of 1 are repeated by broadcast_to({0}, shape), and by operators as they need it"},
     {"repeat", "extents of 1 are repeated by broadcast_to({0}, shape); copies beside each other by concat"},
     {"unbind", parted},
-    {"cuda", placed}, {"cpu", placed}, {"device", placed}, {"detach", placed}, {"contiguous", placed},
+    {"cuda", placed}, {"cpu", placed}, {"device", placed}, {"contiguous", placed},
+    {"detach", "what is a constant to derivatives is stop_gradient({0}) of tessera.nn"},
     {"clone", placed}, {"data", "a value is its data: leave it out"}, {"is_cuda", placed}, {"pin_memory", placed},
-    {"numpy", placed}, {"requires_grad", placed}, {"requires_grad_", placed},
+    {"numpy", placed}, {"requires_grad", differentiated}, {"requires_grad_", differentiated},
     {"backward", backward}, {"grad", backward}, {"any", any_of}, {"all", all_of}, {"roll", rolled},
     {"values", "max gives values alone; argmax of tessera.nn gives their indices"},
     {"indices", "argmax of tessera.nn gives the indices of the greatest elements"},
@@ -216,6 +219,9 @@ constexpr Row names[] = {
     {"addmm", "a matmul with a bias is x @ w + b"}, {"baddbmm", "a matmul with a bias is x @ w + b"},
     {"Sequential", "layers are fields of a module, whose __call__ applies them: self.second(relu(self.first(x)))"},
     {"newaxis", "an axis of extent 1 is added by x[:, None]"},
+    {"cond", "a condition of rank 0 is a statement, whose branches give one shape: if flag: y = f(x) else: y = g(x)"},
+    {"while_loop", "a loop is a statement, which carries what it assigns: while error > 1e-3: x, error = step(x)"},
+    {"fori_loop", "a loop is a statement, which carries what it assigns: for i in range(n): x = step(x)"},
     {"no_grad", "nothing is recorded for gradients: leave it out"},
     {"power", "a power is x ** 2.0"},
     {"add", "write x + y"}, {"mul", "write x * y"}, {"sub", "write x - y"}, {"div", "write x / y"},
@@ -382,7 +388,7 @@ std::string_view converted_to(std::string_view member, std::string_view argument
 
 std::string help_for_member(std::string_view name, std::string_view x) {
   // `x.relu_()` changes a tensor in its place elsewhere.
-  if (name.size() > 1 && name.ends_with('_') && !name.starts_with('_')) {
+  if (name.size() > 1 && name.ends_with('_') && !name.starts_with('_') && find(members, name).empty()) {
     std::string_view changed = find(in_place, name);
     if (!changed.empty()) return "values do not change; give a new one the name: " + about(changed, x);
     return fmt::format("values do not change; give a new one the name: {0} = {1}({0})", x,
@@ -494,6 +500,11 @@ std::string_view help_for_keyword(std::string_view callee, std::string_view keyw
   if (callee == "tile.dot" && (keyword == "allow_tf32" || keyword == "input_precision")) {
     return "the dtype of the operands says it: f32 is multiplied as f32, tile.cast(a, tf32) as tf32";
   }
+  if (callee == "sort" && keyword == "descending") return "the greatest come first in sort(x)[..., ::-1]";
+  if ((callee == "sort" || callee == "argsort") && keyword == "axis") {
+    return "the last axis is sorted; of a matrix, sort(x.T).T sorts the other one";
+  }
+  if (keyword == "reverse" && callee == "scan") return "give it the elements backwards: scan(f, init, xs[::-1])";
   if (keyword == "attn_mask") return "a mask is given as a bias: bias=where(mask, 0.0, -INF)";
   if (keyword == "reduction") return "the result has a loss for each row: mean(…) or sum(…) of it is one number";
   if (keyword == "approximate") return "gelu is computed with tanh; gelu_exact of tessera.nn with erf";
@@ -528,7 +539,7 @@ std::string help_for_import(std::string_view dotted) {
 }
 
 std::string_view help_for_decorator(std::string_view dotted) {
-  if (dotted.starts_with("triton.") || dotted == "cuda.jit") {
+  if (dotted.starts_with("triton.") || dotted == "cuda.jit" || dotted == "kernel.jit") {
     return "a kernel is marked by '@kernel', and reads and stores tiles; docs/kernels.md";
   }
   constexpr std::string_view entry = "a function that is compiled for itself is marked by '@jit'";

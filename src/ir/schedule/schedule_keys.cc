@@ -192,6 +192,14 @@ std::string_view key_of_others(std::string_view name) {
   return {};
 }
 
+/// The extent of a tile along an axis: BM for BLOCK_M and BLOCK_SIZE_M; empty for other names.
+std::string extent_of_others(std::string_view name) {
+  for (std::string_view prefix : {"BLOCK_SIZE_", "BLOCK_", "TILE_"}) {
+    if (name.starts_with(prefix) && name.size() == prefix.size() + 1) return fmt::format("B{}", name.back());
+  }
+  return {};
+}
+
 }  // namespace
 
 void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnostics) {
@@ -200,6 +208,14 @@ void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnosti
       auto builder = diagnostics.report(diag::unknown_schedule_key, loc, problem.key);
       if (std::string_view here = key_of_others(problem.key); !here.empty()) {
         builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
+        return;
+      }
+      if (std::string here = extent_of_others(problem.key); !here.empty()) {
+        builder.fix(fmt::format("the extent of a tile along an axis is '{}' here", here), loc, here);
+        return;
+      }
+      if (problem.key == "BLOCK_SIZE" || problem.key == "BLOCK") {
+        builder.help("each axis of a tile has an extent: BM=64 is that of axis 'm'");
         return;
       }
       if (!problem.expected.empty()) builder.suggest(diagnostics.sources(), loc, problem.key, {problem.expected});

@@ -62,6 +62,18 @@ std::string taken_arguments(const CLI::App& app) {
   return text;
 }
 
+/// What options of other compilers are here.
+std::string option_here(std::string_view name) {
+  if (name.size() == 3 && name.starts_with("-O")) return "; code is always optimised: leave it out";
+  if (name == "-arch" || name == "-march" || name == "--gpu-architecture") {
+    return "; --target=cuda:sm_90a or --target=cpu:x86-64-v4 names a machine";
+  }
+  if (name.starts_with("--emit-") || name == "-S") {
+    return "; --dump=ptx, --dump=llvm and --dump=asm print code, and --dump=graph, sched or tile what it is made of";
+  }
+  return {};
+}
+
 /// An option that there is not, or else a word that is none.
 std::string extra_text(const CLI::App& app) {
   std::vector<std::string> words = app.remaining(true);
@@ -74,7 +86,9 @@ std::string extra_text(const CLI::App& app) {
   for (const CLI::Option* option : options_of(app)) {
     for (const std::string& each : option->get_lnames()) names.push_back("--" + each);
   }
-  return fmt::format("there is no option '{}'{}", name, suggestion(name, names));
+  bool is_compiler = std::ranges::count(names, "--dump") != 0;
+  std::string here = is_compiler ? option_here(name) : std::string();
+  return fmt::format("there is no option '{}'{}", name, here.empty() ? suggestion(name, names) : here);
 }
 
 /// "FILE", "--output FILE".

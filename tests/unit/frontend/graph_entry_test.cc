@@ -48,6 +48,18 @@ TEST_CASE("results are named by the variable that is returned, else by the entry
   CHECK(results("    y = x * 2.0\n    return y, x + 1.0\n") ==
         "[{name = \"y\"}, {name = \"f.1\"}]");
   CHECK(results("    y = x * 2.0\n    return y, y\n") == "[{name = \"y\"}, {name = \"f.1\"}]");
+  CHECK(results("    y = x * 2.0\n    return x, (y, x + 1.0)\n") ==
+        "[{name = \"x\"}, {name = \"y\"}, {name = \"f.2\"}]");
+  // Names of variables of other functions are none, and neither are those of elements.
+  std::string two = "    def two(v):\n        p = v * 2.0\n        q = v\n        return p, q\n";
+  CHECK(results(two + "    return two(x)\n") == "[{name = \"f.0\"}, {name = \"f.1\"}]");
+  CHECK(results(two + "    r = two(x)\n    return r\n") == "[{name = \"f.0\"}, {name = \"f.1\"}]");
+  CHECK(results(two + "    r = two(x)\n    return r[0], r[1]\n") == "[{name = \"f.0\"}, {name = \"f.1\"}]");
+  CHECK(results(two + "    a, b = two(x)\n    return b, a\n") == "[{name = \"b\"}, {name = \"a\"}]");
+  CHECK(results("    def kept(v):\n        return v\n    return kept(x)\n") == "[{name = \"f\"}]");
+  // Branches that are chosen at run time agree on a name, or there is none.
+  std::string branches = "    y = x * 2.0\n    z = x + 1.0\n    if N > 4:\n        return y, z\n";
+  CHECK(results(branches + "    return z, z\n") == "[{name = \"f.0\"}, {name = \"z\"}]");
 }
 
 TEST_CASE("where: equal sizes are one, relations are facts and guards") {

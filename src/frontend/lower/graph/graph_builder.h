@@ -150,7 +150,7 @@ class GraphBuilder final : public Lowering {
 
   // Elementwise ops (graph_elementwise.cc).
   std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, const OperatorPlace& at);
-  bool check_class(ElementwiseKind kind, DType dtype, Loc loc);
+  bool check_class(ElementwiseKind kind, DType dtype, const OperatorPlace& at);
   bool check_numbers(std::span<const Datum> operands, DType storage, const OperatorPlace& at);
   Datum select(std::span<const Datum> operands, const OperatorPlace& at);
   Datum small_power(const Datum& x, int64_t exponent, const OperatorPlace& at);

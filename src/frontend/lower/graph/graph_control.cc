@@ -9,6 +9,7 @@
 
 #include "frontend/binding/names.h"
 #include "frontend/fixes/foreign.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/dims.h"
@@ -270,7 +271,13 @@ Value* GraphBuilder::truth(const Datum& condition, Loc loc) {
   if (fits) return condition.as_ir().value;
   std::string what = condition.is_ir() ? "a tensor " + type_text(condition.as_ir()) : describe(condition);
   auto builder = report(diag::wrong_kind, loc, "the condition", what, "a bool of rank 0");
-  if (condition.is_ir()) builder.help("where(condition, a, b) chooses element by element");
+  bool is_number = condition.is_ir() && condition.as_ir().value->type()->rank() == 0;
+  std::string written = is_number ? source_text(session().sources(), loc) : std::string();
+  if (!written.empty() && !session().is_builtin(loc)) {
+    builder.help(fmt::format("compare it: {} != {}", written, is_float(condition.as_ir().storage) ? "0.0" : "0"));
+  } else if (condition.is_ir()) {
+    builder.help("where(condition, a, b) chooses element by element");
+  }
   return nullptr;
 }
 

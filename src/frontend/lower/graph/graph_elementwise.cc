@@ -62,7 +62,8 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
   return dims_now;
 }
 
-bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
+bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, const OperatorPlace& at) {
+  Loc loc = at.loc;
   bool whole_quotient = kind == ElementwiseKind::Div && is_integer(dtype);
   if (accepts(elementwise_info(kind).cls, dtype) && !whole_quotient) {
     if (has_code(kind, dtype)) return true;
@@ -71,10 +72,18 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, Loc loc) {
     return false;
   }
   auto builder = report(diag::wrong_dtype, loc, blame().written(kind, loc), to_string(dtype));
-  if (kind == ElementwiseKind::Div) {
+  bool divides_number = kind == ElementwiseKind::Div && at.left.expr && ast::as<ast::Integer>(at.left.expr) &&
+                        is_operand(session().sources(), at.right.loc) && !session().is_builtin(loc);
+  if (divides_number) {  // 1 // k is 0
+    builder.fix("'/' divides floats; '//' gives the whole part of the quotient",
+                {{at.left.loc.behind(), ".0"}, {at.right.loc.before(), "cast("}, {at.right.loc.behind(), ", f32)"}});
+  } else if (kind == ElementwiseKind::Div) {
     std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
     bool is_operator = source_text(session().sources(), loc) == "/";
     is_operator ? builder.fix(std::move(message), loc, "//") : builder.help(std::move(message));
+  } else if (std::string sign = blame().written(kind, loc); (sign == "&" || sign == "|") && is_float(dtype)) {
+    builder.help(fmt::format("'{0}' binds more tightly than comparisons, which need brackets: (x > a) {0} (x < b)",
+                             sign));
   } else if (blame().written(kind, loc) == "^" && is_float(dtype)) {
     builder.help("a power is x ** 2");
   } else if (kind == ElementwiseKind::Pow && is_integer(dtype)) {
@@ -111,7 +120,7 @@ std::optional<Datum> GraphBuilder::elementwise(ElementwiseKind kind, std::span<c
   const ElementwiseInfo& info = elementwise_info(kind);
   bool divides = kind == ElementwiseKind::Div || kind == ElementwiseKind::Pow;
   auto type = promote(operands, divides || info.cls == ElementwiseClass::Real, at);
-  if (!type || !check_class(kind, type->storage, at.loc) || !check_numbers(operands, type->storage, at))
+  if (!type || !check_class(kind, type->storage, at) || !check_numbers(operands, type->storage, at))
     return Datum::poison();
   auto shape = common_dims(operands, at);
   if (!shape) return Datum::poison();
@@ -153,8 +162,13 @@ Datum GraphBuilder::select(std::span<const Datum> operands, const OperatorPlace&
   bool is_bool = operands[0].is(DatumKind::Bool) ||
                  (operands[0].is_ir() && operands[0].as_ir().storage == DType::Bool);
   if (!is_bool) {
-    report(diag::wrong_kind, at.loc, "the condition of 'where'", describe(operands[0]),
-           "a tensor of bool");
+    auto builder =
+        report(diag::wrong_kind, at.loc, "the condition of 'where'", describe(operands[0]), "a tensor of bool");
+    if (operands[0].is_ir()) {
+      const IrValue& x = operands[0].as_ir();
+      builder.help(fmt::format("compare it: where({} != {}, …)", x.name.empty() ? "x" : x.name,
+                               is_float(x.storage) ? "0.0" : "0"));
+    }
     return Datum::poison();
   }
   auto type = promote(operands.subspan(1), false, at);

@@ -328,6 +328,10 @@ std::optional<Datum> GraphBuilder::subscript(const Datum& object, ast::ExprList 
     used += index->kind != ast::NodeKind::Ellipsis && index->kind != ast::NodeKind::None;
   }
   if (used > type->rank()) {
+    for (const ast::Expr* index : indices) {  // a name without a meaning is no axis too many
+      bool is_value = index->kind != ast::NodeKind::Slice && index->kind != ast::NodeKind::Ellipsis;
+      if (is_value && evaluator_.evaluate(*index, scope).is_poison()) return Datum::poison();
+    }
     report(diag::rank_mismatch, loc, slicing.what, type->rank(), used);
     return Datum::poison();
   }

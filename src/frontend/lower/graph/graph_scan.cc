@@ -64,7 +64,7 @@ Datum GraphBuilder::scan_over(const BoundArguments& arguments, std::string_view 
   // What the function gives is known once it has run: an op without results has its ops until then.
   std::vector<OpAttr> attributes = {graph::attr::For::count(context(), count),
                                     graph::attr::For::counter(context(), counter)};
-  Op* open = region_op(OpKind::For, {}, {}, attributes, loc);
+  Op* open = region_op(OpKind::For, inits, {}, attributes, loc);
   Block* block = add_block(open, graph::at::For::body, inits);
   builder_.set_end(block);
   spend_all(init, loc);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/lower/kernel/weak_value.h"
 #include "frontend/values/dtype_values.h"
@@ -209,6 +210,10 @@ std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
   if (datum.is_sequence()) {
     builder.help("several tensors become one by concat((x, y), axis=0), or by stack((x, y)) of tessera.nn; x + y adds "
                  "two of them");
+  } else if (datum.object_as<GradientFunction>()) {
+    std::string function = source_text(session().sources(), loc);
+    builder.help(fmt::format("it is called with the arguments of the function: {}(x)",
+                             function.empty() ? "grad(loss)" : function));
   }
   return std::nullopt;
 }

@@ -2,6 +2,7 @@
 // it leaves in the block are then made to ops on all examples (src/ir/graph/vmap).
 
 #include "frontend/evaluate/type_expr.h"
+#include "frontend/fixes/shape_fixes.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/function.h"
 #include "frontend/values/modules.h"
@@ -111,7 +112,12 @@ class GraphBuilder::Examples {
       first_ = place;
     } else if (count_ != place.dim) {
       failed_ = true;
-      report_unequal(graph_->blame(), loc, first_, place);
+      // No size is at fault where an argument is meant for all examples.
+      ShapeQuestion question{{ShapedOperand{}}, [](const Shapes&) { return false; }};
+      auto report = report_unequal(graph_->blame(), loc, first_, place, &question);
+      if (!mapped_->in_axes().is_sequence()) {
+        report.help("an argument that all examples share has None: vmap(f, in_axes=(0, None))");
+      }
       return Datum::poison();
     }
     builder.set_loc(loc_);

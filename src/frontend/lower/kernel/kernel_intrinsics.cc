@@ -55,7 +55,12 @@ bool KernelBuilder::check_extents(const std::vector<Dim>& extents, Loc loc) {
                                [&](const KernelAxis& axis) { return axis.extent == extent; });
     auto constant = extent->constant();
     if (!is_axis && (!constant || *constant < 1)) {
-      report(diag::tile_extent, loc, extent->text);
+      auto builder = report(diag::tile_extent, loc, extent->text);
+      std::string name = new_axis_name(extent);
+      if (kernel_.scan.context && !name.empty()) {
+        builder.label(kernel_.scan.context->loc, fmt::format("no axis has the extent {}", extent->text))
+            .help(fmt::format("declare one, tile.context(…, {0}={1}), and write t.{0}", name, extent->text));
+      }
       return false;
     }
     if (constant &&

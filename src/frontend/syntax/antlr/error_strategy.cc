@@ -89,7 +89,9 @@ DiagnosticEngine::Builder ErrorStrategy::report_missing_colon(antlr4::Parser* pa
         .fix("effects belong to the result: write '->' before them", error.loc.before(), "-> ");
   }
   auto message = diagnostics_.report(diag::expected_token, error.loc, "':'", error.found);
-  if (error.kind == TokenKind::Newline) {
+  if (error.kind == TokenKind::Arrow && has_before(error, TokenKind::Where)) {
+    message.help("the result's type stands before 'where': def f(x: Tensor[S, f32]) -> Tensor[S, f32] where S >= 4:");
+  } else if (error.kind == TokenKind::Newline) {
     message.fix("write ':' where a block begins", error.loc.before(), ":");
   }
   return message;
