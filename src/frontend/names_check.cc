@@ -222,7 +222,7 @@ class NamesCheck {
                                             : fmt::format("give them to the param: update({}, {})", text(weights),
                                                           name->text));
   }
-  /// Whether a call is that of a function of the library which gives weights and the state of an optimiser after a step.
+  /// Whether a call is that of a function of the library which gives the weights and the state after a step.
   bool steps_weights(const ast::Call& call) const {
     names::Linked callee = session_.links().expression(*call.callee, *file_.scope);
     const auto* def = callee.declared && callee.declared->stmt ? ast::as<ast::Def>(callee.declared->stmt) : nullptr;

@@ -23,6 +23,7 @@ NOT_YET = {
     "meshes": ["x: Tensor[B, f32]):\n    with mesh(gpu[0:2]): return x"],
     "masks": ["x: Tensor[B, f32], m: Tensor[B, bool]): return x[m]",
               "x: Tensor[B, 8, 8, f32], i: Tensor[B, i32]): return x[i, :, i]"],
+    "einsum": ["x: Tensor[B, B, f32]): return einsum(\"nn->n\", x)"],
     "`return` in a run-time loop": ["x: Tensor[B, f32]):\n    for i in range(B): return x\n    return x",
                                     "x: Tensor[B, f32]):\n    while max(x) > 0.0:\n"
                                     "        x = x - normal(1.0, shape=(B,), dtype=f32)\n    return x"],

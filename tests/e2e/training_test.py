@@ -288,6 +288,12 @@ def check_not_finite(folder):
     assert not folder.checkpoints("nan")
 
 
+def check_untrained(folder):
+    said = "tsr: warning: entry 'step' updates no parameter"
+    assert said in folder.start(bundle="other.bundle", rate=None, steps=2).communicate()[1]
+    assert said not in folder.start(steps=2).communicate()[1]
+
+
 def check_bad_input(folder):
     (folder.path / "short.txt").write_text("short")
     (folder.path / "bad.npy").write_bytes(b"\x93NUMPY\x01\x00\x76\x00{'descr'")
@@ -396,7 +402,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Folder(pathlib.Path(name))
         for check in (check_training, check_rows, check_resumed, check_ended, check_full_disk, check_not_finite,
-                      check_bad_input, check_tokens, check_generated):
+                      check_untrained, check_bad_input, check_tokens, check_generated):
             check(folder)
         for command in ("train", "generate", "tokenize"):
             assert "Examples:" in run(BIN / "tsr", command, "--help")

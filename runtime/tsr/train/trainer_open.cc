@@ -123,7 +123,7 @@ void Trainer::warn_without_training() const {
     bool is_trained = parameters.empty() || std::ranges::count(parameters, step_.outputs()[i].alias_of);
     if (step_.is_update(i) && is_trained) return;
   }
-  std::fprintf(stderr, "tsr: warning: entry %s updates no parameter: update(w, …) in it gives the parameter w a value\n",
+  std::fprintf(stderr, "tsr: warning: entry %s updates no parameter: update(w, …) in it gives a param w a value\n",
                in_quotes(step_.name()).c_str());
 }
 
