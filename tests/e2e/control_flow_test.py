@@ -214,8 +214,8 @@ def check_returns(call, mode, rng):
     x = rng.standard_normal((1, 1, 1, 4)).astype(np.float32)
     held = {"cache.K": np.zeros((1, 1, 3, 4), np.float32), "cache.V": np.zeros((1, 1, 3, 4), np.float32)}
     for p in (True, False):
-        y, keys, length = call(mode, "sometimes", ["sometimes.0", "cache.K", "cache.length"], x=x, p=np.bool_(p), **held,
-                               **{"cache.length": np.int64(1)})
+        outputs = ["sometimes.0", "cache.K", "cache.length"]
+        y, keys, length = call(mode, "sometimes", outputs, x=x, p=np.bool_(p), **held, **{"cache.length": np.int64(1)})
         np.testing.assert_array_equal(y, x if p else -x)
         np.testing.assert_array_equal(keys[:, :, 1:2], x if p else 0 * x)
         assert length == 1 + p
