@@ -79,12 +79,17 @@ def function_entries(page, group, prefix=""):
                 yield from table_entries(body.splitlines(), group, section, prefix)
         elif "(" in head:
             signatures = split_signatures(head)
-            facts = re.findall(r"^- (\w+): (.*)$", body, re.M)
+            facts = [(name, beside(fact)) for name, fact in re.findall(r"^- (\w+): (.*)$", body, re.M)]
             text = re.sub(r"^- \w+: .*$", "", body, flags=re.M).strip()
             for signature in signatures:
                 first = [signature] + [other for other in signatures if other != signature]
                 name = called(signature)
                 yield Entry(group, name, prefix + name, section, [prefix + each for each in first], text, facts)
+
+
+def beside(text):
+    """A text of a page in docs/ with its links as pages of docs/reference/*/ have them."""
+    return re.sub(r"\]\((\w+\.md)(?=[#)])", r"](../../\1", text)
 
 
 def language_entries(docs):

@@ -252,7 +252,7 @@ bool KernelNeeds::add_copy(Value* place, Type tile, Facts& facts) const {
 }
 
 bool KernelNeeds::add_copy(Type memory, Type image, Type tile, Facts& facts,
-              const std::optional<WindowShape>& windows) const {
+                           const std::optional<WindowShape>& windows) const {
   bool constant = std::ranges::all_of(tile->dims, [](Dim dim) { return dim->constant().has_value(); });
   if (!constant) return false;
   std::vector<Dim> extents;

@@ -64,6 +64,7 @@ bool excludes_empty(const DimFact& fact) {
   return fact.relation == Relation::GreaterEqual && fact.right->is_constant(1);
 }
 size_t length(const DimFact& fact) { return fact.left->text.size() + fact.right->text.size(); }
+
 class Specialisation {
  public:
   Specialisation(Module& module, const Machine& machine)
@@ -239,13 +240,18 @@ class Specialisation {
       if (is_general) all.push_back(kernel);
       return;
     }
-    Facts beside = needs.copies_beside();
-    if (!std::ranges::all_of(beside, [&](const DimFact& fact) { return has_fact(*copies, fact); })) {
+    Facts also = needs.result_copies(), beside = needs.copies_beside();
+    auto are_known = [&](const Facts& facts) {
+      return std::ranges::all_of(facts, [&](const DimFact& fact) { return has_fact(*copies, fact); });
+    };
+    if (!are_known(beside)) {
       add_facts(beside, *copies);
+      Facts all_copies = beside;
+      add_facts(all_copies, also);
+      if (!are_known(also) && !for_other_results_.contains(kernel)) all.push_back(copy(kernel, all_copies));
       all.push_back(copy(kernel, beside));
     }
-    Facts also = needs.result_copies();
-    if (!std::ranges::all_of(also, [&](const DimFact& fact) { return has_fact(*copies, fact); })) {
+    if (!are_known(also)) {
       add_facts(also, *copies);
       if (!for_other_results_.contains(kernel)) all.push_back(copy(kernel, also));
       if (rivals_.contains(kernel)) return;

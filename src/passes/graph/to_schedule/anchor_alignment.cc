@@ -75,7 +75,7 @@ Dim rounded_up(DimTable& table, Dim number, Dim each) { return table.mul(table.c
 struct OddOperand {
   AlignedCopy copy;
   Dim beside;     ///< 0 where none does
-  bool is_dense;  ///< its rows follow one another
+  bool is_whole;  ///< its rows follow one another, and are all that its buffer has
 };
 
 /// What a matmul reads of a copy of an operand of those extents, where elements follow one another along `axis`.
@@ -91,7 +91,7 @@ Access access_of_copy(DimTable& table, const std::vector<Dim>& extents, size_t a
   return access;
 }
 
-/// What is known of the operand of a matmul; nothing where its rows are aligned, or it has none.
+/// What is known of the operand of a matmul; nothing where no copy would have rows for a tensor map.
 std::optional<OddOperand> odd_operand(DimTable& table, const AnchorForm& form, unsigned position, const Read& read,
                                       Dim each) {
   std::optional<Access> access = anchor_access(table, form, position, read.access);
@@ -103,11 +103,10 @@ std::optional<OddOperand> odd_operand(DimTable& table, const AnchorForm& form, u
   std::optional<Access> rows = reshape_access(table, moved, {one, count, length});
   if (!rows) return std::nullopt;
   Dim beside = table.add(table.mod(rows->strides[1], each), table.mod(rows->offset, each));
-  if (beside->is_constant(0)) return std::nullopt;
   Dim width = rounded_up(table, length, each);
-  bool is_dense = rows->strides[1] == length && rows->offset->is_constant(0);
+  bool is_whole = is_contiguous(table, *rows, count_elements(table, read.base->type()->dims));
   Access of_copy = access_of_copy(table, form.operands[position], *axis, width);
-  return OddOperand{{position, *rows, count, width, of_copy}, beside, is_dense};
+  return OddOperand{{position, *rows, count, width, of_copy}, beside, is_whole};
 }
 
 }  // namespace
@@ -118,7 +117,8 @@ std::vector<GraphLowering::Alignment> GraphLowering::matmul_alignments(Op* ancho
   std::vector<OddOperand> odd;
   for (unsigned i = 0; i < anchor->operand_count(); ++i) {
     std::optional<OddOperand> found = odd_operand(table_, form, i, reads_.read(anchor, i), each);
-    if (found) odd.push_back(*found);
+    if (!found) return {};
+    if (!found->beside->is_constant(0)) odd.push_back(*found);
   }
   std::vector<Alignment> all;
   Dim none = table_.constant(0);
@@ -131,7 +131,7 @@ std::vector<GraphLowering::Alignment> GraphLowering::matmul_alignments(Op* ancho
       bool copies = chosen >> i & 1;
       alignment.when.push_back({copies ? Relation::NotEqual : Relation::Equal, odd[i].beside, none});
       if (copies) alignment.copies.push_back(odd[i].copy);
-      if (!copies && odd[i].is_dense) alignment.kept.push_back(odd[i].copy);
+      if (!copies && odd[i].is_whole) alignment.kept.push_back(odd[i].copy);
     }
     all.push_back(std::move(alignment));
   }
@@ -153,6 +153,7 @@ std::vector<GraphLowering::Alignment> GraphLowering::convolution_alignments(Op* 
   Dim zero = table_.constant(0), one = table_.constant(1);
   Dim pixels = count_elements(table_, {image.dims.begin(), image.dims.end() - 1});
   std::optional<Access> rows = reshape_access(table_, image, {one, pixels, channels});
+  // Both are whole buffers: the form takes no windows.
   Dim odd_channels = table_.mod(channels, each), odd_results = table_.mod(results, each);
   if (!rows || (odd_channels->is_constant(0) && odd_results->is_constant(0))) return {};
   Dim depth = rounded_up(table_, channels, each), width = rounded_up(table_, results, each);

@@ -7,8 +7,8 @@
 #include "ir/layout/reduction.h"
 #include "ir/layout/scan.h"
 #include "ir/layout/text.h"
-#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/tensor_copies.h"
+#include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
 
 namespace tessera {

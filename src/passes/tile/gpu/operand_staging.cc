@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
+#include "passes/tile/pipeline/builders.h"
 
 namespace tessera {
 

@@ -33,15 +33,17 @@
 
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/common/window_loads.h"
-#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/flat_stores.h"
 #include "passes/tile/gpu/operand_loads.h"
 #include "passes/tile/gpu/operand_paths.h"
 #include "passes/tile/gpu/operand_staging.h"
+#include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/gpu/written_memory.h"
+#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/pipeline/choose_schedule.h"
 #include "support/check.h"
 
@@ -73,14 +75,14 @@ class PipelinePlan {
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) loads.normalise(dot->in(slot));
     }
-    for (Value* value : reshaped_beside(dots)) loads.normalise(value);
-    for (Op* load : loads_beside(dots)) loads.drop_repeated(load);
+    for (Value* value : beside(dots, OpKind::Reshape)) loads.normalise(value);
+    for (Value* value : beside(dots, OpKind::Load)) loads.drop_repeated(value->def());
     for (const std::vector<Op*>& group : groups_of(dots, paths)) gather_what_is_not_copied(group, paths);
     if (pipelined_ || (!dots.empty() && leaves_open())) find_pipelines(dots, paths);
     std::vector<std::vector<Op*>> groups = groups_of(dots, paths);
-    std::vector<StagedOperand> beside = loaded_beside(dots, paths);
+    std::vector<StagedOperand> loaded = loaded_beside(dots, paths);
     for (const std::vector<Op*>& group : groups) stage(group, paths);
-    for (StagedOperand& each : beside) staging_.bring_beside(each);
+    for (StagedOperand& each : loaded) staging_.bring_beside(each);
   }
 
  private:
@@ -126,63 +128,85 @@ class PipelinePlan {
     return !entry::node(asked, schedule::key::stages) || (may_have_roles && !entry::node(asked, schedule::key::roles));
   }
 
-  /// The bodies of loops with dots.
-  static std::set<Block*> loops_of(const std::vector<Op*>& dots) {
-    std::set<Block*> bodies;
+  /// The bodies of loops with dots, in order of the program.
+  static std::vector<Block*> loops_of(const std::vector<Op*>& dots) {
+    std::vector<Block*> bodies;
     for (Op* dot : dots) {
-      if (dot->parent()->is(tile::info(OpKind::For))) bodies.insert(dot->block());
+      bool is_new = dot->parent()->is(tile::info(OpKind::For)) && std::ranges::count(bodies, dot->block()) == 0;
+      if (is_new) bodies.push_back(dot->block());
     }
     return bodies;
   }
 
-  /// Loads of two axes in loops with dots, and tiles of two axes that others become there.
-  static std::vector<Op*> loads_beside(const std::vector<Op*>& dots) {
-    std::vector<Op*> found;
-    for (Block* body : loops_of(dots)) {
-      for (Op* op : *body) {
-        if (op->is(tile::info(OpKind::Load)) && op->result()->type()->rank() == 2) found.push_back(op);
-      }
-    }
-    return found;
-  }
-  static std::vector<Value*> reshaped_beside(const std::vector<Op*>& dots) {
+  /// Results of two axes of such ops in loops with dots.
+  static std::vector<Value*> beside(const std::vector<Op*>& dots, OpKind kind) {
     std::vector<Value*> found;
     for (Block* body : loops_of(dots)) {
       for (Op* op : *body) {
-        if (op->is(tile::info(OpKind::Reshape)) && op->result()->type()->rank() == 2) found.push_back(op->result());
+        if (op->is(tile::info(kind)) && op->result()->type()->rank() == 2) found.push_back(op->result());
       }
     }
     return found;
   }
 
-  /// Loads of loops in which the copy engine brings all operands, as far as shared memory holds them.
+  /// Whether a number is computed of the value: what loads depend on is read by the threads that load.
+  static bool reaches_numbers(Value* value, std::set<Value*>& seen) {
+    if (!seen.insert(value).second) return false;
+    if (!value->type()->is(TypeKind::Tile) || value->type()->rank() == 0) return true;
+    auto reaches = [&](Op* op, unsigned i) {
+      bool is_loop = op->is(tile::info(OpKind::For));
+      return (is_loop && reaches_numbers(op->region()->front()->arg(i + 1), seen)) ||
+             reaches_numbers(op->result(i), seen);
+    };
+    for (Use* use = value->first_use(); use; use = use->next()) {
+      Op* op = use->owner();
+      if (op->is_terminator() && op->parent()->result_count() > 0) {
+        if (reaches(op->parent(), use->index())) return true;
+      } else if (op->is(tile::info(OpKind::For))) {
+        if (reaches(op, use->index() - op->slot_begin(in::For::inits))) return true;
+      } else {
+        for (unsigned i = 0; i < op->result_count(); ++i) {
+          if (reaches_numbers(op->result(i), seen)) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  int64_t shared_bytes(const StagedOperand& operand, int64_t slots) const {
+    Type tile = operand.value->type();
+    return tile::shared_bytes(shared_type(kernel_->module()->context(), tile, *operand.layout, slots));
+  }
+
+  /// Loads of loops in which the copy engine brings all operands, as far as shared memory holds them. Results leave
+  /// from registers where none is left for them.
   std::vector<StagedOperand> loaded_beside(const std::vector<Op*>& dots, const OperandPaths& paths) const {
     GpuSchedule schedule = gpu_schedule(kernel_, machine_);
     std::vector<StagedOperand> found;
-    if (schedule.load_groups == 0 || has_written_) return found;
-    std::set<Op*> operands, loops, by_threads;
+    if (schedule.load_groups == 0 || schedule.stages < 2 || has_written_) return found;
+    std::set<Op*> operands;
+    std::set<Block*> by_engine, by_threads;
     int64_t bytes = barrier_bytes;
     for (Op* dot : dots) {
-      Op* loop = dot->parent();
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
         StagedOperand operand = paths.choose(dot, slot, paths.instruction(dot));
-        if (operand.path == OperandPath::Copy || operand.path == OperandPath::Store) by_threads.insert(loop);
-        if (operand.path == OperandPath::Register || !operands.insert(operand.value->def()).second) continue;
+        if (operand.path == OperandPath::Copy || operand.path == OperandPath::Store) by_threads.insert(dot->block());
+        if (!operand.layout || !operands.insert(operand.value->def()).second) continue;
         bool is_in_loop = operand.path == OperandPath::Channel && !operand.before;
-        if (is_in_loop) loops.insert(loop);
-        bytes += pipeline::tile_bytes(operand.value->type()) * (is_in_loop ? schedule.stages : 1);
+        if (is_in_loop) by_engine.insert(dot->block());
+        bytes += shared_bytes(operand, is_in_loop ? schedule.stages : 1);
       }
     }
-    for (Op* loop : loops) {
-      if (!loop->is(tile::info(OpKind::For)) || by_threads.contains(loop)) continue;
-      for (Op* op : *loop->region()->front()) {
-        bool is_load = op->is(tile::info(OpKind::Load)) && !operands.contains(op);
-        std::optional<StagedOperand> loaded = is_load ? paths.beside(op) : std::nullopt;
-        int64_t more = loaded ? pipeline::tile_bytes(loaded->value->type()) * schedule.stages : 0;
-        if (!loaded || bytes + more > machine_.gpu.shared_per_block) continue;
-        bytes += more;
-        found.push_back(*loaded);
-      }
+    for (Value* value : beside(dots, OpKind::Load)) {
+      Op* load = value->def();
+      if (!by_engine.contains(load->block()) || by_threads.contains(load->block()) || operands.contains(load)) continue;
+      std::optional<StagedOperand> loaded = paths.beside(load);
+      std::set<Value*> seen;
+      if (!loaded || reaches_numbers(value, seen)) continue;
+      int64_t more = shared_bytes(*loaded, schedule.stages);
+      if (bytes + more > machine_.gpu.shared_per_block) continue;
+      bytes += more;
+      found.push_back(*loaded);
     }
     return found;
   }

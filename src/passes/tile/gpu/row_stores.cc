@@ -8,9 +8,9 @@
 #include "ir/tile/build.h"
 #include "ir/tile/shared_memory.h"
 #include "passes/analysis/loop_bounds.h"
-#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/column_parts.h"
 #include "passes/tile/gpu/tensor_copies.h"
+#include "passes/tile/pipeline/builders.h"
 
 namespace tessera {
 

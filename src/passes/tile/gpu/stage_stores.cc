@@ -16,10 +16,10 @@
 #include "ir/tile/shared_memory.h"
 #include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
-#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/column_parts.h"
 #include "passes/tile/gpu/row_stores.h"
 #include "passes/tile/gpu/tensor_copies.h"
+#include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -34,15 +34,20 @@ namespace {
 /// Shared memory for barriers and for the exchanges of reductions.
 constexpr int64_t kept_bytes = 2048;
 
-/// Free shared memory of a kernel with roles; in other kernels buffers may share memory.
+/// Shared memory that a kernel leaves free.
 int64_t free_bytes(Op* kernel, const Machine& machine) {
   int64_t bytes = machine.gpu.shared_per_block - kept_bytes;
-  bool has_roles = false;
   walk(kernel, [&](Op* op) {
-    has_roles |= op->is(tile::info(OpKind::Role));
     if (op->is(tile::info(OpKind::AllocShared))) bytes -= tile::shared_bytes(op->result()->type());
   });
-  return has_roles ? bytes : machine.gpu.shared_per_block;
+  return bytes;
+}
+
+bool has_roles(Op* kernel) {
+  for (Op* op : *kernel->region()->front()) {
+    if (op->is(tile::info(OpKind::Role))) return true;
+  }
+  return false;
 }
 
 class StoreStaging {
@@ -69,7 +74,9 @@ class StoreStaging {
     Op* kernel = store_->parent();
     while (kernel->parent()) kernel = kernel->parent();
     Type buffers = shared_type(context, plain, *shared, part_buffers);
-    if (tile::shared_bytes(buffers) > free_bytes(kernel, machine_)) return false;
+    // Without roles buffers may share memory.
+    int64_t free = has_roles(kernel) ? free_bytes(kernel, machine_) : machine_.gpu.shared_per_block;
+    if (tile::shared_bytes(buffers) > free) return false;
     builder_.set_loc(store_->loc());
     builder_.set_before(kernel->region()->front()->front());
     Value* ring = tile::alloc_shared(builder_, buffers);

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "ir/layout/text.h"
-#include "passes/tile/pipeline/builders.h"
 #include "passes/tile/gpu/tensor_copies.h"
+#include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
 
 namespace tessera {
