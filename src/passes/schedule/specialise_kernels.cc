@@ -84,6 +84,7 @@ class Specialisation {
  private:
   void specialise(Op* launch) {
     known_ = host::facts_around(launch);
+    find_refused(launch);
     std::vector<Op*> choices = host::choices(launch);
     Op* general = choices.back();
     general_name_ = symbol_name(general);
@@ -94,6 +95,24 @@ class Specialisation {
       for (Op* special : specials(kernel, kernel == general)) wanted.push_back(special);
     }
     choose(launch, wanted);
+  }
+
+  /// What does not hold where the launch stands: the branches that sizes chose before it.
+  void find_refused(Op* launch) {
+    refused_.clear();
+    for (Op* op = launch; op->parent(); op = op->parent()) {
+      Op* choice = op->parent();
+      bool is_choice = choice->is(host::info(host::OpKind::If)) && choice->has(host::attr::If::when);
+      bool is_otherwise = is_choice && op->block() == choice->region(host::at::If::otherwise)->front();
+      if (is_otherwise) refused_.push_back(read_facts(choice->attr(host::attr::If::when)));
+    }
+  }
+
+  /// Whether sizes with those facts are never left to this launch.
+  bool is_refused(const Facts& facts) {
+    return std::ranges::any_of(refused_, [&](const Facts& when) {
+      return std::ranges::all_of(when, [&](const DimFact& fact) { return decided(fact, facts) == true; });
+    });
   }
 
   /// A kernel with roles, and how long a launch of it takes.
@@ -180,6 +199,7 @@ class Specialisation {
       }
       Facts here = known_;
       add_facts(here, facts);
+      never |= !facts.empty() && is_refused(here);
       bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
         // Short ones first: one that does not follow ends the search, and clocks of launches are long to compare.
         Facts needed = host::assumptions(launch, earlier);
@@ -482,7 +502,8 @@ class Specialisation {
   Context& context_;
   DimTable& table_;
   const Machine& machine_;
-  Facts known_;               ///< where the launch at hand stands
+  Facts known_;                 ///< where the launch at hand stands
+  std::vector<Facts> refused_;  ///< each never hold together there
   using FactKey = std::tuple<Relation, Dim, Dim>;
   std::map<std::vector<FactKey>, std::optional<bool>> decided_;  ///< by a fact, and what it was to follow from
   std::string general_name_;  ///< of the kernel that the launch at hand always may run

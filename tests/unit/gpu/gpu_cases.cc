@@ -35,7 +35,9 @@ const std::vector<DimValues> matmul_sizes = {
     {{"M", 70}, {"N", 33}, {"K", 50}}, {{"M", 1}, {"N", 1}, {"K", 1}},  {{"M", 7}, {"N", 41}, {"K", 0}},
     {{"M", 64}, {"N", 32}, {"K", 16}}, {{"M", 70}, {"N", 33}, {"K", 40}}, {{"M", 129}, {"N", 40}, {"K", 17}},
     // Rows at multiples of 16 bytes, which is what variants of kernels ask for.
-    {{"M", 200}, {"N", 72}, {"K", 88}}, {{"M", 16}, {"N", 8}, {"K", 0}}};
+    {{"M", 200}, {"N", 72}, {"K", 88}}, {{"M", 16}, {"N", 8}, {"K", 0}},
+    // Odd rows that are worth a copy.
+    {{"M", 130}, {"N", 33}, {"K", 200}}};
 
 /// A matmul summed in `total`, and where it is not that, cast to `result`.
 std::string matmul(const std::string& flags, const std::string& total, const std::string& extents,

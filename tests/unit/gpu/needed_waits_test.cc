@@ -61,7 +61,9 @@ void check_case(const GpuCase& each, std::string_view machine, bool (*counts)(Op
     REQUIRE(count > 0);
     std::vector<Tensors> wanted;
     for (const DimValues& dims : each.sizes) wanted.push_back(program.values(program.arguments(dims), dims));
-    std::string what(ops[n]->name()), whole = program.text();
+    Op* kernel = ops[n];
+    while (kernel->parent()) kernel = kernel->parent();
+    std::string what = fmt::format("{} of {}", ops[n]->name(), symbol_name(kernel)), whole = program.text();
     drop(ops[n]);
     INFO(each.name << " for " << machine << " without " << what << ", number " << n << "\n" << whole);
     CHECK(is_found(program, each, wanted));

@@ -60,13 +60,19 @@ class RowStore {
     builder_.set_before(kernel->region()->front()->front());
     ring_ = tile::alloc_shared(builder_, buffers);
     builder_.set_before(store_);
-    if (is_in_loop(store_)) tile::barrier(builder_);
+    Op* before = nullptr;
+    if (is_in_loop(store_)) {
+      tile::barrier(builder_);
+      before = store_->prev();
+    }
     ColumnParts own(builder_, *own_), by_rows(builder_, *rows_, [&](Value* source, int64_t first) {
       return exchanged(ColumnParts(builder_, *own_).of(source, first));
     });
     for (int64_t c = 0; c < columns; c += width) {
       store_part(sources_.empty() ? exchanged(own.of(value_, c)) : by_rows.of(value_, c), c);
     }
+    // Where buffers come round evenly, the last barrier is behind all that read the first of them.
+    if (before && exchanges_ % part_buffers == 0) before->erase();
     erase_with_operands(store_);
     return true;
   }
