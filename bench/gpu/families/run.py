@@ -122,7 +122,7 @@ def main():
                         help=f"of {', '.join(table.FAMILIES)}")
     parser.add_argument("--only", default="", metavar="PREFIX,…", help="rows whose name starts so")
     parser.add_argument("--draw", type=int, metavar="N", help="N rows of each family with sizes drawn at random")
-    parser.add_argument("--seed", type=int, default=1, help="of the sizes drawn")
+    parser.add_argument("--seed", type=int, help="of the sizes drawn (default: 1)")
     parser.add_argument("--seconds", type=float, default=0.05, help="device time of a row")
     parser.add_argument("--library", default=HERE.parent / "lib" / "libtessera.so.1")
     parser.add_argument("--bundle", type=pathlib.Path, default=HERE.parent / "bundles" / "families.bundle")
@@ -130,6 +130,10 @@ def main():
     unknown = [name for name in options.family.split(",") if name not in table.FAMILIES]
     if unknown:
         parser.error(f"no family is '{unknown[0]}'; there are {', '.join(table.FAMILIES)}")
+    if options.draw is not None and options.draw < 1:
+        parser.error(f"--draw takes a number of rows from 1 on, not {options.draw}")
+    if options.seed is not None and not options.draw:
+        parser.error("--seed needs --draw: chosen sizes are not drawn")
     torch.backends.cudnn.benchmark = True
     torch._dynamo.config.cache_size_limit = 1000
     results = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
@@ -137,7 +141,7 @@ def main():
     context = tessera_ctypes.Library(options.library).context("cuda:0")
     module, cache = context.load(options.bundle, allow_jit=True), Cache()
     for family in options.family.split(","):
-        draws = random.Random(f"{options.seed} {family}")
+        draws = random.Random(f"{1 if options.seed is None else options.seed} {family}")
         rows = table.random_rows(family, draws, options.draw) if options.draw else table.chosen(family)
         for row in rows:
             if row.name in known or not row.name.startswith(tuple(options.only.split(","))):
