@@ -10,6 +10,15 @@ namespace tessera {
 using tile::OpKind;
 namespace in = tile::in;
 
+bool is_global(Value* memory) {
+  return !memory->type()->is(TypeKind::View) || memory->type()->space == MemorySpace::Global;
+}
+
+bool is_computed(Op* op) {
+  return op->info().elementwise != ElementwiseKind::None || op->is(tile::info(OpKind::Broadcast)) ||
+         op->is(tile::info(OpKind::Full));
+}
+
 Value* ColumnParts::of(Value* tile, int64_t first) {
   first_ = first;
   made_.clear();
@@ -39,8 +48,7 @@ Op* loaded_line(Op* op) {
   Op* load = op->is(tile::info(OpKind::Reshape)) ? op->operand(0)->def() : nullptr;
   bool is_load = load && load->is(tile::info(OpKind::Load)) && load->block() == op->block();
   if (!is_load || load->result()->type()->rank() != 1 || !op->result()->type()->dims[0]->is_constant(1)) return nullptr;
-  Type memory = load->in(in::Load::memory)->type();
-  return !memory->is(TypeKind::View) || memory->space == MemorySpace::Global ? load : nullptr;
+  return is_global(load->in(in::Load::memory)) ? load : nullptr;
 }
 
 /// A line is loaded again for each part, and takes registers for one.
@@ -70,14 +78,11 @@ Value* ColumnParts::compute(Value* tile) {
   Value*& made = made_[tile];
   if (!here) return made = slice(tile);
   if (def->is(tile::info(OpKind::Load))) {
-    Type memory = def->in(in::Load::memory)->type();
-    bool global = !memory->is(TypeKind::View) || memory->space == MemorySpace::Global;
-    return made = global ? compute_load(def, part_type(def->result()->type())) : slice(tile);
+    return made = is_global(def->in(in::Load::memory))
+                  ? compute_load(def, part_type(def->result()->type())) : slice(tile);
   }
   if (Op* line = source_ ? loaded_line(def) : nullptr) return made = compute_line(line, tile->type());
-  bool computes = def->info().elementwise != ElementwiseKind::None || def->is(tile::info(OpKind::Broadcast)) ||
-                  def->is(tile::info(OpKind::Full));
-  if (!computes) return made = slice(tile);
+  if (!is_computed(def)) return made = slice(tile);
   std::map<Value*, Value*> parts;
   for (unsigned i = 0; i < def->operand_count(); ++i) parts[def->operand(i)] = compute(def->operand(i));
   Op* copy = builder_.module().clone(def, parts);

@@ -13,6 +13,10 @@
 
 namespace tessera {
 
+bool is_global(Value* memory);
+/// Whether the op computes each element of its result by itself.
+bool is_computed(Op* op);
+
 /// Bytes of a row of a part in shared memory, which is a swizzled line, and buffers that parts take in turns: one is
 /// read while the next one is written.
 inline constexpr int64_t part_line = 128, part_buffers = 2;

@@ -55,9 +55,6 @@ namespace in = tile::in;
 
 namespace {
 
-/// Shared memory for barriers and for the exchanges of reductions.
-constexpr int64_t barrier_bytes = 2048;
-
 class PipelinePlan {
  public:
   PipelinePlan(Op* kernel, PassContext& context)
@@ -186,7 +183,7 @@ class PipelinePlan {
     if (schedule.load_groups == 0 || schedule.stages < 2 || has_written_) return found;
     std::set<Op*> operands;
     std::set<Block*> by_engine, by_threads;
-    int64_t bytes = barrier_bytes;
+    int64_t bytes = pipeline::kept_shared_bytes;
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
         StagedOperand operand = paths.choose(dot, slot, paths.instruction(dot));

@@ -23,15 +23,6 @@ namespace {
 constexpr int64_t vector_bytes = 16;
 constexpr int lanes = 32;
 
-bool is_global(Value* memory) {
-  return !memory->type()->is(TypeKind::View) || memory->type()->space == MemorySpace::Global;
-}
-
-bool is_computed(Op* op) {
-  return op->info().elementwise != ElementwiseKind::None || op->is(tile::info(OpKind::Broadcast)) ||
-         op->is(tile::info(OpKind::Full));
-}
-
 class RowStore {
  public:
   RowStore(Op* store, Divisibility& known)

@@ -20,6 +20,7 @@
 #include "passes/tile/gpu/row_stores.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/pipeline/builders.h"
+#include "passes/tile/pipeline/choose_schedule.h"
 #include "support/check.h"
 
 namespace tessera {
@@ -31,12 +32,9 @@ namespace in = tile::in;
 
 namespace {
 
-/// Shared memory for barriers and for the exchanges of reductions.
-constexpr int64_t kept_bytes = 2048;
-
 /// Shared memory that a kernel leaves free.
 int64_t free_bytes(Op* kernel, const Machine& machine) {
-  int64_t bytes = machine.gpu.shared_per_block - kept_bytes;
+  int64_t bytes = machine.gpu.shared_per_block - pipeline::kept_shared_bytes;
   walk(kernel, [&](Op* op) {
     if (op->is(tile::info(OpKind::AllocShared))) bytes -= tile::shared_bytes(op->result()->type());
   });
@@ -59,8 +57,8 @@ class StoreStaging {
     Value* value = store_->in(in::Store::value);
     Type tile = value->type();
     Type memory = store_->in(in::Store::memory)->type();
-    bool global = !memory->is(TypeKind::View) || memory->space == MemorySpace::Global;
-    if (!global || !tile->layout.starts_with("#wgmma<acc") || tile->rank() != 2) return false;
+    if (!is_global(store_->in(in::Store::memory))) return false;
+    if (!tile->layout.starts_with("#wgmma<acc") || tile->rank() != 2) return false;
     std::optional<layout::Layout> layout = layout::parse_layout(tile->layout);
     int64_t rows = *tile->dims[0]->constant(), columns = *tile->dims[1]->constant();
     int64_t width = part_line / byte_size(tile->dtype);

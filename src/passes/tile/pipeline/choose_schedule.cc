@@ -35,7 +35,7 @@ RoleRegisters registers_of(int64_t groups, const Machine& machine) {
 /// Shared memory that is left for the slots of loops. Results pass through two buffers of lines of 128 bytes, and tiles
 /// that are transposed through one of their own size.
 int64_t place_for_slots(Op* kernel, const DotChoices& dots, const Machine& machine) {
-  constexpr int64_t line = 128, buffers = 2, barriers = 2048;
+  constexpr int64_t line = 128, buffers = 2;
   int64_t others = 0;
   walk(kernel, [&](Op* op) {
     if (op->is(tile::info(tile::OpKind::Store))) {
@@ -45,7 +45,7 @@ int64_t place_for_slots(Op* kernel, const DotChoices& dots, const Machine& machi
     }
     if (op->is(tile::info(tile::OpKind::Transpose))) others = std::max(others, tile_bytes(op->result()->type()));
   });
-  return machine.gpu.shared_per_block - dots.held_bytes - others - barriers;
+  return machine.gpu.shared_per_block - dots.held_bytes - others - kept_shared_bytes;
 }
 
 /// One stage more than the schedule of a loop wants, so that loads that take longer stop nobody.

@@ -7,6 +7,9 @@
 
 namespace tessera::pipeline {
 
+/// Shared memory that tiles leave to barriers and to the exchanges of reductions.
+inline constexpr int64_t kept_shared_bytes = 2048;
+
 /// Keys for a kernel whose schedule has none of them: `stages` as many as a loop's loads need to be in flight, and
 /// where the copy engine loads what a loop multiplies, `roles` with a warpgroup that loads, and `registers` for
 /// both. Null where nothing is left open.
