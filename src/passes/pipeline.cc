@@ -113,6 +113,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     PassId::simplify_tiles,
     // Operands of MMAs pass through shared memory, filled by warps of their own.
     PassId::plan_pipeline,
+    PassId::longest_first,
     PassId::make_persistent,
     PassId::specialise_roles,
     PassId::multi_buffer,

@@ -47,6 +47,7 @@ Fragment fragment_of(Op* op) {
     case OpKind::AtomicAdd: case OpKind::ThreadId: case OpKind::CtaId: case OpKind::CtaCount:
     case OpKind::ClusterRank: case OpKind::SharedBase: case OpKind::Undefined: case OpKind::ShuffleXor:
     case OpKind::ShuffleIndex: case OpKind::Elect: case OpKind::Barrier: case OpKind::BarrierArrive:
+    case OpKind::NumberedBarrier: case OpKind::NumberedBarrierArrive:
     case OpKind::WarpSync: case OpKind::ClusterArrive: case OpKind::ClusterWait: case OpKind::MapShared:
     case OpKind::MbarrierInit: case OpKind::MbarrierExpect: case OpKind::MbarrierArrive: case OpKind::MbarrierWait:
     case OpKind::FenceMbarrierInit: case OpKind::FenceAsync: case OpKind::LaunchDependents:

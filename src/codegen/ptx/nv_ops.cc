@@ -42,6 +42,12 @@ void Emitter::emit_nv(Op* op) {
       line("bar.arrive {}, {}", op->attr(attr::BarrierArrive::id),
            op->attr(attr::BarrierArrive::threads));
       break;
+    case NvOpKind::NumberedBarrier:
+      line("bar.sync {}, {}", text(in(op, 0).words[0]), op->attr(attr::NumberedBarrier::threads));
+      break;
+    case NvOpKind::NumberedBarrierArrive:
+      line("bar.arrive {}, {}", text(in(op, 0).words[0]), op->attr(attr::NumberedBarrierArrive::threads));
+      break;
     case NvOpKind::WarpSync: line("bar.warp.sync 0xffffffff"); break;
     case NvOpKind::ClusterArrive: line("barrier.cluster.arrive.aligned"); break;
     case NvOpKind::ClusterWait: line("barrier.cluster.wait.aligned"); break;

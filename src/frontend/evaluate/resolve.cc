@@ -394,6 +394,10 @@ void Session::enter_from_import(SourceModule& module, const ast::FromImport& stm
       builder.help(std::string(help));
       continue;
     }
+    if (prelude()->find(item.name.text)) {
+      builder.help(fmt::format("every file has '{}', without an import", item.name.text));
+      continue;
+    }
     suggest_member(builder, module, item, nearest_name(item.name.text, {members.begin(), members.end()}));
     bool is_library = path.starts_with("tessera") && embedded_file(fmt::format("{}.tsr", item.name.text));
     if (is_library) builder.help(fmt::format("it is in the module 'tessera.{}' of the library", item.name.text));

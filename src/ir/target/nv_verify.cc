@@ -72,12 +72,24 @@ void verify_elect(Op* op, OpVerifier& verifier) {
   if (!is_scalar(type, DType::Bool)) verifier.error("the result must be bool, not {}", type->text);
 }
 
-void verify_barrier(Op* op, OpVerifier& verifier) {
-  expect_between(op, verifier, attr::Barrier::id, 0, 15);
-  int64_t threads = op->attr(attr::Barrier::threads);
+namespace {
+
+void expect_warps(OpVerifier& verifier, int64_t threads) {
   if (threads < 32 || threads > 1024 || threads % 32) {
     verifier.error("'threads' must be a multiple of 32 up to 1024, not {}", threads);
   }
+}
+
+}  // namespace
+
+void verify_barrier(Op* op, OpVerifier& verifier) {
+  expect_between(op, verifier, attr::Barrier::id, 0, 15);
+  expect_warps(verifier, op->attr(attr::Barrier::threads));
+}
+
+void verify_numbered_barrier(Op* op, OpVerifier& verifier) {
+  expect_i32(verifier, "the number", type_of(op, 0));
+  expect_warps(verifier, op->attr(attr::NumberedBarrier::threads));
 }
 
 void verify_map_shared(Op* op, OpVerifier& verifier) {

@@ -21,6 +21,7 @@ void verify_shuffle_xor(Op* op, OpVerifier& verifier);
 void verify_shuffle_index(Op* op, OpVerifier& verifier);
 void verify_elect(Op* op, OpVerifier& verifier);
 void verify_barrier(Op* op, OpVerifier& verifier);
+void verify_numbered_barrier(Op* op, OpVerifier& verifier);
 void verify_map_shared(Op* op, OpVerifier& verifier);
 void verify_matrix_descriptor(Op* op, OpVerifier& verifier);
 void verify_mbarrier(Op* op, OpVerifier& verifier);

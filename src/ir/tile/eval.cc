@@ -144,6 +144,8 @@ void KernelRun::run_op(Op* op) {
     case OpKind::BarrierArrive: return run_arrive(op);
     case OpKind::BarrierWait: return run_barrier_wait(op);
     case OpKind::Barrier: return run_barrier(op);
+    case OpKind::OrderWait:
+    case OpKind::OrderArrive: return;
     case OpKind::FenceAsync: return role_->order.own.fence();
     case OpKind::Mma: return run_mma(op);
     case OpKind::MmaWait: return run_mma_wait(op);

@@ -9,6 +9,7 @@ namespace tessera::tile {
 // Kernels and control flow (verify_control.cc).
 void verify_kernel(Op* op, OpVerifier& verifier);
 void verify_program_id(Op* op, OpVerifier& verifier);
+void verify_order(Op* op, OpVerifier& verifier);
 void verify_worker(Op* op, OpVerifier& verifier);
 void verify_for(Op* op, OpVerifier& verifier);
 void verify_if(Op* op, OpVerifier& verifier);

@@ -51,6 +51,11 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
       verifier.error("{}", schedule::to_string(problem));
     }
   }
+  for (int64_t axis : op->attr(attr::Kernel::last_first)) {
+    int64_t axes = int64_t(op->attr(attr::Kernel::grid).size());
+    if (axis >= 0 && axis < axes) continue;
+    verifier.error("axis {} of 'last_first' is not one of the {} of the grid", axis, axes);
+  }
   verify_work(op, verifier);
   verify_checks(op, body->arg_count(), verifier);
   if (!verifier.failed()) verify_free_dims(op, verifier);
@@ -82,6 +87,13 @@ void verify_worker(Op* op, OpVerifier& verifier) {
   Op* kernel = kernel_of(op, verifier);
   if (kernel && !kernel->attr(attr::Kernel::persistent))
     verifier.error("the kernel is not persistent");
+}
+
+void verify_order(Op* op, OpVerifier& verifier) {
+  Op* role = op->parent();
+  while (role && !role->is(info(OpKind::Role))) role = role->parent();
+  int64_t warps = role ? role->attr(attr::Role::warps) : 0;
+  if (warps < 8 || warps % 4) verifier.error("it stands in no role of two warpgroups or more");
 }
 
 void verify_for(Op* op, OpVerifier& verifier) {

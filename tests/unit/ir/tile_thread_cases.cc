@@ -36,6 +36,8 @@ std::vector<TileCase> correct_thread_cases() {
                                  "tile.yield []", "}", "tile.barrier"};
   return {
       {"", roles, "", ", threads = 384"},
+      {"", {role("compute", 0, 8), "tile.order_wait", "tile.order_arrive", "tile.yield []", "}"}, "",
+       ", last_first = [1, 0], threads = 256"},
       {"", {"%w: i64 = tile.worker_id", "%n: i64 = tile.worker_count"}, "", ", persistent = true"},
       {x, {zero, ring, slot, bars, bar, "tile.copy_async %x, [%z, %z], [%z, %z], %s, [%b]"}, ""},
       {x, {zero, ring, slot, channel, "tile.copy_async %x, [%z, %z], [], %s, [%c]"}, ""},
@@ -81,6 +83,9 @@ std::vector<TileCase> wrong_roles() {
       {"", {}, "a multiple of 32 up to 1024, not 100", ", threads = 100"},
       {"", {}, "shared memory of 0 to 16777216 bytes, not -1", ", shared = -1"},
       {"", {"%w: i64 = tile.worker_id"}, "the kernel is not persistent"},
+      {"", {}, "axis 3 of 'last_first' is not one of the 2 of the grid", ", last_first = [3]"},
+      {"", {"tile.order_wait"}, "it stands in no role of two warpgroups or more"},
+      {"", {role("a", 0, 4), "tile.order_arrive", "tile.yield []", "}"}, "in no role of two warpgroups or more"},
       {"", {"%w: i64 = tile.program_id {axis = 0}"}, "a persistent kernel has workers", ", persistent = true"},
   };
 }

@@ -7,10 +7,15 @@
 // nothing. Channels go on counting iterations from tile to tile. `order = "grouped"` numbers the
 // programs of a two-dimensional grid in bands of `group` rows, column by column, so that programs
 // running at once share rows of one operand and columns of the other.
+//
+// Workers take equally many programs each, so those should take equally long. Where the trip count
+// of a loop grows or falls along an axis of the grid, kernels of the library stay as they are, and
+// the machine hands out their programs as others end. What a program asks for itself is done.
 
 #include <algorithm>
 
 #include "passes/analysis/gpu_schedule.h"
+#include "passes/analysis/program_work.h"
 #include "passes/pass.h"
 #include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
@@ -43,16 +48,28 @@ class Persistence {
     for (Dim extent : kernel_->attr(attr::Kernel::grid)) programs = dims.mul(programs, extent);
     Value* first = builder_.value(tile::info(OpKind::WorkerId), {}, index_type());
     Value* step = builder_.value(tile::info(OpKind::WorkerCount), {}, index_type());
-    std::vector<Op*> channels = all(OpKind::Channel);
-    std::vector<Value*> none(channels.size(), tile::index(builder_, 0));
+    // Channels that are filled together have one count.
+    std::vector<std::pair<Op*, std::vector<Op*>>> filled;
+    for (Op* channel : all(OpKind::Channel)) {
+      Op* loop = acquire_of(channel)->parent();
+      auto known = std::ranges::find(filled, loop, &std::pair<Op*, std::vector<Op*>>::first);
+      if (known == filled.end()) known = filled.insert(known, {loop, {}});
+      known->second.push_back(channel);
+    }
+    std::vector<Value*> none(filled.size(), tile::index(builder_, 0));
     Op* loop = tile::for_loop(builder_, first, tile::dim(builder_, programs), step, none);
     Block* body = loop->region()->front();
     for (Op* op : inner) op->move_to_end(body);
     number_programs(body);
     builder_.set_end(body);
     std::vector<Value*> counts;
-    for (size_t i = 0; i < channels.size(); ++i)
-      counts.push_back(count_iterations(channels[i], body->arg(unsigned(i) + 1)));
+    for (const auto& [in_loop, channels] : filled) {
+      Value* done = body->arg(unsigned(counts.size()) + 1);
+      for (Op* channel : channels) follow(channel, done);
+      builder_.set_end(body);
+      // What stood in the kernel's body stands in that of the loop over tiles now.
+      counts.push_back(tile::add(builder_, done, iterations_of_tile(in_loop == kernel_ ? loop : in_loop, loop)));
+    }
     builder_.set_end(body);
     if (std::ranges::any_of(all(OpKind::AllocShared),
                             [](Op* alloc) { return alloc->attr(attr::AllocShared::written); })) {
@@ -114,24 +131,30 @@ class Persistence {
       if (!grid.empty()) indices[0] = rest;
     }
     for (Value*& index : indices) index = tile::cast(builder_, index, DType::I64);
+    for (int64_t axis : kernel_->attr(attr::Kernel::last_first)) {
+      Dim last = builder_.context().dims().sub(grid[size_t(axis)], builder_.context().dims().constant(1));
+      indices[size_t(axis)] = tile::sub(builder_, tile::dim(builder_, last), indices[size_t(axis)]);
+    }
     for (Op* id : ids) {
       id->result()->replace_all_uses(indices[size_t(id->attr(attr::ProgramId::axis))]);
       id->erase();
     }
   }
 
-  /// Makes a channel's iterations follow the `done` ones of the tiles before. Returns their number
-  /// after this tile.
-  Value* count_iterations(Op* channel, Value* done) {
-    Op* acquire = nullptr;
+  static Op* acquire_of(Op* channel) {
+    for (Use* use = channel->result()->first_use(); use; use = use->next()) {
+      if (use->owner()->is(tile::info(OpKind::ChannelAcquire))) return use->owner();
+    }
+    TSR_UNREACHABLE("a channel that nobody fills");
+  }
+
+  /// Makes a channel's iterations follow the `done` ones of the tiles before.
+  void follow(Op* channel, Value* done) {
     std::vector<std::pair<Op*, unsigned>> readers;
     for (Use* use = channel->result()->first_use(); use; use = use->next()) {
-      Op* user = use->owner();
-      if (user->is(tile::info(OpKind::CopyAsync))) continue;
-      readers.emplace_back(user, user->slot_begin(in::ChannelAcquire::iteration));
-      if (user->is(tile::info(OpKind::ChannelAcquire))) acquire = user;
+      if (use->owner()->is(tile::info(OpKind::CopyAsync))) continue;
+      readers.emplace_back(use->owner(), use->owner()->slot_begin(in::ChannelAcquire::iteration));
     }
-    TSR_CHECK(acquire, "a channel that nobody fills");
     for (Value* ring : channel->ins(in::Channel::rings)) {
       for (Use* use = ring->first_use(); use; use = use->next()) {
         Op* user = use->owner();
@@ -142,8 +165,6 @@ class Persistence {
       builder_.set_before(reader);
       reader->set_operand(position, tile::add(builder_, done, reader->operand(position)));
     }
-    builder_.set_end(done->block());
-    return tile::add(builder_, done, iterations_of_tile(acquire->parent(), done->block()->parent_op()));
   }
 
   /// How often a tile runs the body of `loop`, which is that of the tiles or one in it.
@@ -159,6 +180,14 @@ class Persistence {
   Builder builder_;
 };
 
+bool has_even_programs(Op* kernel) {
+  for (int64_t axis = 0; axis < int64_t(kernel->attr(attr::Kernel::grid).size()); ++axis) {
+    Trend trend = work_along(kernel, axis);
+    if (trend == Trend::Rising || trend == Trend::Falling) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status make_persistent(Module& module, PassContext& context) {
@@ -166,7 +195,8 @@ Status make_persistent(Module& module, PassContext& context) {
   for (Op* op : *module.body()) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     GpuSchedule schedule = gpu_schedule(op, *context.machine);
-    if (schedule.persistent) Persistence(op, schedule).run();
+    if (!schedule.persistent) continue;
+    if (op->attr(attr::Kernel::own) || has_even_programs(op)) Persistence(op, schedule).run();
   }
   return success;
 }

@@ -2,8 +2,9 @@
 //
 // An iteration uses slot `iteration modulo slots` of a ring, so more stages of a channel between
 // roles only need a larger extent. A channel keeps one stage if the same warps fill and empty it,
-// as they would not fill a second slot earlier, or if a program fills it once. Where the computing
-// threads copy, copy_ring.h rewrites their loop.
+// as they would not fill a second slot earlier, or if a program fills it once. One of a persistent kernel that every
+// program fills once has a second slot where there is memory: for the next program's. Where the computing threads copy,
+// copy_ring.h rewrites their loop.
 
 #include <algorithm>
 
@@ -11,10 +12,12 @@
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
 #include "ir/tile/ops.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/gpu/copy_ring.h"
 #include "passes/tile/gpu/unused_keys.h"
+#include "passes/tile/pipeline/choose_schedule.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 
@@ -56,28 +59,54 @@ bool is_between_roles(Op* channel) {
   return true;
 }
 
-/// Whether a program fills the channel again and again. Of a persistent kernel the outermost loop is over programs.
-bool has_iterations(Op* channel, bool persistent) {
-  int loops = persistent ? -1 : 0;
+/// How many loops deep the channel is filled.
+int loops_around(Op* channel) {
+  int loops = 0;
   for (Use* use = channel->result()->first_use(); use; use = use->next()) {
     if (!use->owner()->is(tile::info(OpKind::ChannelAcquire))) continue;
     for (Op* op = use->owner(); op; op = op->parent()) loops += op->is(tile::info(OpKind::For));
     break;
   }
-  return loops > 0;
+  return loops;
+}
+
+/// Bytes of shared memory that a kernel takes, and those that its largest result takes on its way out.
+int64_t shared_bytes(Op* kernel) {
+  int64_t bytes = pipeline::kept_shared_bytes, result = 0;
+  walk(kernel, [&](Op* op) {
+    if (op->is(tile::info(OpKind::AllocShared))) bytes += tile::shared_bytes(op->result()->type());
+    if (!op->is(tile::info(OpKind::Store))) return;
+    result = std::max(result, pipeline::tile_bytes(op->in(in::Store::value)->type()));
+  });
+  return bytes + result;
+}
+
+/// Bytes of one slot of each ring.
+int64_t slot_bytes(Op* channel) {
+  int64_t bytes = 0;
+  for (Value* ring : channel->ins(in::Channel::rings)) bytes += tile::shared_bytes(ring->type());
+  return bytes / channel->attr(attr::Channel::stages);
 }
 
 /// What a kernel does with its stages; of variants the last counts.
 enum class Stages : uint8_t { NoLoop, Used, ByHand, Ignored };
 
 /// Gives a kernel's channels and loops their slots.
-Stages buffer(Op* kernel, int64_t stages) {
+Stages buffer(Op* kernel, int64_t stages, int64_t shared_there) {
   bool is_used = false, is_ignored = false;
+  bool is_persistent = kernel->attr(attr::Kernel::persistent);
+  std::vector<Op*> filled_once;
   for (Op* op : *kernel->region()->front()) {
-    if (!op->is(tile::info(OpKind::Channel)) || !has_iterations(op, kernel->attr(attr::Kernel::persistent))) continue;
+    if (!op->is(tile::info(OpKind::Channel))) continue;
     bool fits = is_between_roles(op);
+    int loops = loops_around(op);
+    if (is_persistent && loops == 1 && fits) filled_once.push_back(op);
+    if (loops <= is_persistent) continue;
     if (fits) set_stages(op, stages);
     (fits ? is_used : is_ignored) = true;
+  }
+  for (Op* channel : filled_once) {
+    if (shared_bytes(kernel) + slot_bytes(channel) <= shared_there) set_stages(channel, 2);
   }
   if (stages == 1) return Stages::Used;
   if (has_written_memory(kernel)) return is_used ? Stages::Used : Stages::ByHand;
@@ -114,7 +143,7 @@ Status multi_buffer(Module& module, PassContext& context) {
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
     int64_t stages = std::max<int64_t>(1, context.option("stages", gpu_schedule(kernel, *context.machine).stages));
-    Stages outcome = buffer(kernel, stages);
+    Stages outcome = buffer(kernel, stages, context.machine->gpu.shared_per_block);
     bool is_asked = entry::node(kernel->attr(attr::Kernel::schedule), schedule::key::stages) != nullptr;
     if (stages == 1 || !is_asked || !kernel->attr(attr::Kernel::own)) continue;
     auto known = std::ranges::find(asked, kernel->loc(), &Asked::loc);

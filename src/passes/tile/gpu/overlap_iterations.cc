@@ -11,6 +11,9 @@
 //   for t from lo + 1: s = mma(q, k t); d = mma(p, v t-1, c); x = f(wait s {1}); c = g(wait d {0}); p = x
 //   o' = wait mma(p, v hi-1, c)
 //
+// Where warpgroups compute, too, they issue their MMAs in order: one computes while those of the others run. Otherwise
+// all would wait for the tensor cores, and then leave them idle.
+//
 // Both are what the schedule of the loop is, within the registers of its threads and the slots of its channels:
 // pipeline/loop_pipeline.h finds it, loop_expansion.h writes it.
 
@@ -42,6 +45,38 @@ bool has_written_memory(Op* kernel) {
   return false;
 }
 
+/// Clocks of an iteration in which the tensor cores are occupied, and in which another unit is.
+bool computes_beside_mmas(const pipeline::LoopPipeline& plan) {
+  int64_t in_mmas = 0, beside = 0;
+  for (const pipeline::PipelinedOp& each : plan.ops) {
+    for (const pipeline::Occupancy& use : each.clocks.occupies) {
+      auto unit = pipeline::Unit(use.unit);
+      if (unit == pipeline::Unit::MatrixUnit) in_mmas += use.clocks;
+      if (unit == pipeline::Unit::Functions || unit == pipeline::Unit::Arithmetic) beside += use.clocks;
+    }
+  }
+  return 2 * beside >= in_mmas;
+}
+
+/// Lets warpgroups run an iteration's MMAs one after another, if these are issued together.
+void order_warpgroups(Op* loop) {
+  Op *first = nullptr, *last = nullptr, *wait = nullptr;
+  for (Op* op : *loop->region()->front()) {
+    if (op->is(tile::info(OpKind::MmaWait)) && first && !wait) wait = op;
+    if (!op->is(tile::info(OpKind::Mma))) continue;
+    if (wait) return;
+    if (!first) first = op;
+    last = op;
+  }
+  if (!first || !wait) return;
+  Builder builder(*loop->module());
+  builder.set_loc(first->loc());
+  builder.set_before(first);
+  builder.op(tile::info(OpKind::OrderWait), {}, {});
+  builder.set_after(last);
+  builder.op(tile::info(OpKind::OrderArrive), {}, {});
+}
+
 }  // namespace
 
 Status overlap_iterations(Module& module, PassContext& context) {
@@ -57,7 +92,10 @@ Status overlap_iterations(Module& module, PassContext& context) {
     for (Op* loop : loops) {
       pipeline::LoopPipeline plan = pipeline::overlap_of(loop, schedule, *context.machine);
       if (context.pipelined) context.pipelined(kernel, plan);
-      if (plan.unpipelined.empty()) expand_loop(plan, runs_at_least_once(loop, facts));
+      if (!plan.unpipelined.empty()) continue;
+      bool is_ordered = schedule.compute_warps >= 8 && schedule.load_groups > 0 && computes_beside_mmas(plan);
+      Op* steady = expand_loop(plan, runs_at_least_once(loop, facts));
+      if (is_ordered) order_warpgroups(steady);
     }
   }
   return success;

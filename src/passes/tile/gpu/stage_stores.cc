@@ -48,6 +48,14 @@ bool has_roles(Op* kernel) {
   return false;
 }
 
+/// Elements of the widest swizzled line that divides a row; 0 where none does.
+int64_t part_width(int64_t columns, int64_t element_bytes) {
+  for (int64_t line = part_line; line >= 64; line /= 2) {
+    if (columns % (line / element_bytes) == 0) return line / element_bytes;
+  }
+  return 0;
+}
+
 class StoreStaging {
  public:
   StoreStaging(Op* store, const Divisibility& known, const Machine& machine)
@@ -61,8 +69,8 @@ class StoreStaging {
     if (!tile->layout.starts_with("#wgmma<acc") || tile->rank() != 2) return false;
     std::optional<layout::Layout> layout = layout::parse_layout(tile->layout);
     int64_t rows = *tile->dims[0]->constant(), columns = *tile->dims[1]->constant();
-    int64_t width = part_line / byte_size(tile->dtype);
-    if (columns % width) return false;
+    int64_t width = part_width(columns, byte_size(tile->dtype));
+    if (width == 0) return false;
     Context& context = builder_.context();
     Type plain = context.tile({tile->dims[0], context.dims().constant(width)}, tile->dtype);
     std::optional<SharedLayout> shared = staged_layout(context, memory, plain);

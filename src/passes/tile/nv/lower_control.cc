@@ -84,6 +84,32 @@ bool only_issues(Op* role) {
 
 }  // namespace
 
+/// The number of this thread's warpgroup among those of its role.
+Value* NvLowering::warpgroup() { return b_.shr(threads_.warp, 2); }
+
+Value* NvLowering::next_warpgroup() {
+  Value* next = b_.add(warpgroup(), i32(1));
+  return b_.select(b_.op(Kind::Eq, next, i32(int32_t(threads_.warps / 4))), i32(0), next);
+}
+
+/// A barrier for each warpgroup of the role, at which it and the one before it meet.
+void NvLowering::order_barrier(target::OpKind kind, Value* warpgroup) {
+  b_.at().op(target::info(kind), {{b_.add(i32(int32_t(threads_.order)), warpgroup)}}, {},
+             {target::attr::NumberedBarrier::threads(b_.context(), 256)});
+}
+
+/// The first warpgroup of a role finds that the last has passed.
+void NvLowering::begin_order(Op* role) {
+  bool is_ordered = false;
+  walk(role, [&](Op* op) { is_ordered |= op->is(tile::info(OpKind::OrderWait)); });
+  if (!is_ordered) return;
+  int64_t groups = threads_.warps / 4;
+  threads_.order = order_barriers_ -= groups;
+  TSR_CHECK(threads_.order > roles_, "more named barriers than a program has");
+  where(b_.op(Kind::Eq, warpgroup(), i32(int32_t(groups - 1))),
+        [&] { order_barrier(target::OpKind::NumberedBarrierArrive, i32(0)); });
+}
+
 void NvLowering::lower_role(Op* op) {
   int64_t first = op->attr(attr::Role::first), warps = op->attr(attr::Role::warps);
   Value* inside = b_.op(Kind::Ge, threads_.warp, i32(first));
@@ -111,6 +137,7 @@ void NvLowering::lower_role(Op* op) {
       b_.branch(body);
       threads_.place = b_.at().block()->back();
       b_.at().set_end(body);
+      begin_order(op);
       lower_block(op->region()->front());
     });
   });

@@ -69,7 +69,12 @@ Status NvLowering::run() {
   b_.at().set_end(body);
   if (!kernel_->attr(common::Kernel::persistent)) {
     Value* program = block_number();
-    program_ids_ = decode_program(b_, sizes_, kernel_->attr(common::Kernel::grid), program);
+    std::vector<Dim> grid = kernel_->attr(common::Kernel::grid);
+    program_ids_ = decode_program(b_, sizes_, grid, program);
+    for (int64_t axis : kernel_->attr(tile::attr::Kernel::last_first)) {
+      Value*& id = program_ids_[size_t(axis)];
+      id = b_.sub(b_.sub(dim(grid[size_t(axis)]), b_.index(1)), id);
+    }
   }
   lower_block(kernel_->region()->front());
   b_.at().op(target::info(target::OpKind::Return), {}, {});
@@ -173,6 +178,8 @@ void NvLowering::lower(Op* op) {
     case OpKind::FenceAsync: return machine_op(target::OpKind::FenceAsync);
     case OpKind::Mma: return lower_mma(op);
     case OpKind::MmaWait: return lower_mma_wait(op);
+    case OpKind::OrderWait: return order_barrier(target::OpKind::NumberedBarrier, warpgroup());
+    case OpKind::OrderArrive: return order_barrier(target::OpKind::NumberedBarrierArrive, next_warpgroup());
     // None is left by the properties that tile_to_nv needs: MasksPropagated, TilesFit, OperandsPlaced,
     // BarriersInserted, OpsDecomposed.
     case OpKind::Kernel: case OpKind::Within: case OpKind::Alloc: case OpKind::Dot: case OpKind::PairRows:

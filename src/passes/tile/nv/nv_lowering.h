@@ -44,6 +44,7 @@ class NvLowering {
     Value* warp = nullptr;  ///< i32, from the first of these threads on
     int64_t warps = 0;
     int64_t barrier = 0;    ///< the named barrier of these threads
+    int64_t order = 0;      ///< the first of the named barriers at which its warpgroups wait for their turn
     bool single = false;    ///< one thread runs all of it
     Op* place = nullptr;    ///< what depends on lane and warp alone is computed before this op
     std::map<std::pair<std::string_view, int>, Value*> coordinates = {};
@@ -182,6 +183,10 @@ class NvLowering {
   // lower_control.cc
   void lower_for(Op* op);
   void lower_if(Op* op);
+  Value* warpgroup();
+  Value* next_warpgroup();
+  void order_barrier(target::OpKind kind, Value* warpgroup);
+  void begin_order(Op* role);
   void lower_role(Op* op);
 
   // lower_async.cc: copies, barriers, matrix units.
@@ -229,6 +234,7 @@ class NvLowering {
   std::vector<DimFact> facts_;  ///< what the kernel assumes
   Threads threads_;
   int64_t roles_ = 0;
+  int64_t order_barriers_ = 16;  ///< named barriers from there on are taken
   std::vector<Value*> program_ids_;
   Value* shared_base_ = nullptr;
   Value* log_ = nullptr;      ///< of a checked kernel

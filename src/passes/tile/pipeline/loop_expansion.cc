@@ -77,7 +77,8 @@ class LoopExpansion {
     for (size_t at = 0; at < order_.size(); ++at) positions_[order_[at]] = at;
   }
 
-  void run() {
+  /// Returns the loop of the steady state.
+  Op* run() {
     find_channels();
     find_slots();
     builder_.set_before(loop_);
@@ -87,6 +88,7 @@ class LoopExpansion {
     std::vector<Value*> results = least == 0 || (least == 1 && runs_) ? expanded() : expanded_if_at_least(least);
     for (unsigned i = 0; i < loop_->result_count(); ++i) loop_->result(i)->replace_all_uses(results[i]);
     loop_->erase();
+    return steady_;
   }
 
  private:
@@ -428,7 +430,7 @@ class LoopExpansion {
     for (int64_t n = 0; n + 1 < plan_.stages; ++n) {
       write_step(prologue, n, [&](int64_t stage) { return stage <= n; });
     }
-    Op* made = steady_state(prologue);
+    Op* made = steady_ = steady_state(prologue);
     enter(epilogue, [&](size_t slot) { return made->result(unsigned(slot)); });
     builder_.set_loc(loop_->loc());
     if (!epilogue.flights.empty()) complete(epilogue, epilogue.flights.size() - 1);
@@ -483,13 +485,14 @@ class LoopExpansion {
   std::vector<std::pair<Flight, std::optional<size_t>>> in_flight_;  ///< as a step ends, and which slot has the sum
   std::vector<DueRelease> releases_;                                 ///< as a step ends
   Value* step_index_ = nullptr;
+  Op* steady_ = nullptr;  ///< the loop that is written
 };
 
 }  // namespace
 
-void expand_loop(const LoopPipeline& plan, bool runs) {
+Op* expand_loop(const LoopPipeline& plan, bool runs) {
   TSR_CHECK(plan.unpipelined.empty(), "a loop without a schedule");
-  LoopExpansion(plan, runs).run();
+  return LoopExpansion(plan, runs).run();
 }
 
 }  // namespace tessera

@@ -5,7 +5,8 @@
 
 namespace tessera {
 
-/// Replaces the loop of a schedule (pipeline::overlap_of) that has one. `runs`: it is known to run at least once.
-void expand_loop(const pipeline::LoopPipeline& plan, bool runs);
+/// Replaces the loop of a schedule (pipeline::overlap_of) that has one, and returns the loop of the steady state.
+/// `runs`: it is known to run at least once.
+Op* expand_loop(const pipeline::LoopPipeline& plan, bool runs);
 
 }  // namespace tessera

@@ -1,0 +1,14 @@
+#pragma once
+// How much longer programs of a kernel run than others.
+
+#include "ir/core/op.h"
+
+namespace tessera {
+
+/// How something changes as a number grows.
+enum class Trend : uint8_t { Even, Rising, Falling, Unknown };
+
+/// How the iterations of a tile.kernel's loops change along an axis of its grid.
+Trend work_along(Op* kernel, int64_t axis);
+
+}  // namespace tessera
