@@ -16,6 +16,7 @@ namespace tessera::tool {
 
 namespace {
 
+using format::in_quotes;
 using format::cat;
 
 struct InitOptions {
