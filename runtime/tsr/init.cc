@@ -16,8 +16,8 @@ namespace tessera::tool {
 
 namespace {
 
-using format::in_quotes;
 using format::cat;
+using format::in_quotes;
 
 struct InitOptions {
   std::string bundle;
