@@ -96,7 +96,8 @@ def measured(row, module, cache, seconds):
     took = measure(calls, cache, seconds)
     best = min((name for name in took if name != "tessera"), key=took.get, default=None)
     return {"family": row.family, "case": row.name, "unit": row.unit, "wrong": why, "seconds": took, "peer": best,
-            "ratio": took[best] / took["tessera"] if best else None, "ours": row.work / took["tessera"]}
+            "ratio": took[best] / took["tessera"] if best else None, "ours": row.work / took["tessera"],
+            "entry": row.entry, "shapes": [spec[0] for spec in row.inputs]}
 
 
 def summary(results):

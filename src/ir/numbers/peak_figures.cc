@@ -33,6 +33,42 @@ PeakFigures peak_figures(const Machine& machine) {
   return core;
 }
 
+namespace {
+
+struct GpuModel {
+  std::string_view name, of, target;
+  double bandwidth;  ///< GB/s; other figures are those of the target's typical machine
+};
+
+// Of targets that run on several kinds.
+constexpr GpuModel gpus[] = {{"h100", "an H100 SXM", "cuda:sm_90a", 3350},
+                             {"h200", "an H200 SXM", "cuda:sm_90a", 4800}};
+
+}  // namespace
+
+std::optional<PeakFigures> gpu_figures(const Machine& machine, std::string_view gpu) {
+  for (const GpuModel& model : gpus) {
+    if (model.name != gpu || model.target != machine.name) continue;
+    PeakFigures figures = machine.gpu.peaks;
+    figures.of = model.of;
+    figures.bandwidth = model.bandwidth;
+    return figures;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> known_gpus() {
+  std::vector<std::string_view> names;
+  for (const GpuModel& model : gpus) names.push_back(model.name);
+  return names;
+}
+
+SustainedRates sustained_rates(const Machine& machine) {
+  if (!machine.gpu.has_wgmma) return {};
+  return {.memory = 0.72, .dots_16 = 0.75, .dots = 0.6, .arithmetic = 0.3, .call = 3, .launch = 1.6, .wave = 1.6,
+          .beside = 0.7};
+}
+
 int64_t resident_threads(const Machine& machine) {
   return machine.gpu.threads;
 }

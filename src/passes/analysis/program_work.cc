@@ -86,12 +86,15 @@ class WorkTrend {
 
 }  // namespace
 
-Trend work_along(Op* kernel, int64_t axis) {
+Trend trips_along(Op* loop, int64_t axis) {
   WorkTrend trend(axis);
+  return together(trend.of(loop->in(in::For::hi)), opposite(trend.of(loop->in(in::For::lo))));
+}
+
+Trend work_along(Op* kernel, int64_t axis) {
   Trend all = Trend::Even;
   walk(kernel, [&](Op* op) {
-    if (!op->is(tile::info(OpKind::For))) return;
-    all = together(all, together(trend.of(op->in(in::For::hi)), opposite(trend.of(op->in(in::For::lo)))));
+    if (op->is(tile::info(OpKind::For))) all = together(all, trips_along(op, axis));
   });
   return all;
 }

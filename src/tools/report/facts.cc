@@ -1,6 +1,7 @@
 #include "tools/report/facts.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <numeric>
 
@@ -19,22 +20,43 @@ double Cost::intensity() const {
   return flops && bytes > 0 ? double(*flops) / double(bytes) : 0;
 }
 
-Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine, const PeakFigures& peak) {
-  Estimate time{.memory = double(cost.reads + cost.writes) / (peak.bandwidth * 1e3)};
-  if (!cost.flops) return time;
-  bool wide = std::ranges::any_of(
-      kernel.buffers, [](const auto& buffer) { return buffer.dtype == format::Dtype::F64; });
-  // The factors of the instruction, where there is one: f32 may be multiplied as several bf16.
-  const format::KernelFragments& fragments = kernel.fragments;
-  auto dtype = parse_dtype(fragments.mma.empty() ? kernel.work.dot_dtype : fragments.dtype_in);
-  double dots = dot_rate(machine, peak, fragments.mma, dtype.value_or(DType::F32));
-  time.arithmetic = double(cost.dot_flops) / (dots * 1e3) +
-                    double(*cost.flops - cost.dot_flops) / ((wide ? peak.f64 : peak.f32) * 1e3);
+namespace {
+
+/// What the launch takes at the rates that were measured. Programs run in waves, the last of which is not full.
+double expected_time(const Cost& cost, const Estimate& peak_time, double dots, bool is_16, const Machine& machine,
+                     const PeakFigures& peak) {
+  SustainedRates rates = sustained_rates(machine);
+  double memory = peak_time.memory / rates.memory;
+  double arithmetic = dots / (is_16 ? rates.dots_16 : rates.dots) + (peak_time.arithmetic - dots) / rates.arithmetic;
+  constexpr double most_waves = 4;  // of many waves the last one counts little
+  double waves = machine.is_gpu() ? double(cost.programs) / double(peak.multiprocessors) : 0;
+  double begun = std::ceil(waves);
+  if (waves > 0 && waves <= most_waves) arithmetic *= begun / waves;
+  double time = std::max(memory, arithmetic) + rates.launch;
+  if (dots > 0) time += rates.beside * std::min(memory, arithmetic) + rates.wave * std::min(begun, most_waves - 1);
   return time;
 }
 
-Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
-  return estimate(cost, kernel, machine, peak_figures(machine));
+}  // namespace
+
+Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine, const PeakFigures& peak) {
+  Estimate time{.memory = double(cost.reads + cost.writes) / (peak.bandwidth * 1e3)};
+  double dots_time = 0;
+  // The factors of the instruction, where there is one: f32 may be multiplied as several bf16.
+  const format::KernelFragments& fragments = kernel.fragments;
+  auto dtype = parse_dtype(fragments.mma.empty() ? kernel.work.dot_dtype : fragments.dtype_in).value_or(DType::F32);
+  if (cost.flops) {
+    bool wide = std::ranges::any_of(
+        kernel.buffers, [](const auto& buffer) { return buffer.dtype == format::Dtype::F64; });
+    dots_time = double(cost.dot_flops) / (dot_rate(machine, peak, fragments.mma, dtype) * 1e3);
+    time.arithmetic = dots_time + double(*cost.flops - cost.dot_flops) / ((wide ? peak.f64 : peak.f32) * 1e3);
+  }
+  time.expected = expected_time(cost, time, dots_time, byte_size(dtype) <= 2, machine, peak);
+  return time;
+}
+
+PeakFigures figures_of(const Machine& machine, const Options& options) {
+  return gpu_figures(machine, options.gpu).value_or(peak_figures(machine));
 }
 
 std::string title_of(const format::KernelMeta& kernel) {

@@ -29,17 +29,19 @@ struct Cost {
   double intensity() const;
 };
 
-/// A roofline: the least time of a launch at peak figures.
+/// The time of a launch.
 struct Estimate {
-  double memory = 0;      ///< microseconds to move the bytes
+  double memory = 0;      ///< microseconds to move the bytes at peak figures
   double arithmetic = 0;  ///< and to do the operations
+  double expected = 0;    ///< microseconds that it is expected to take
 
+  /// Of a roofline: the least time at peak figures.
   double microseconds() const { return std::max(memory, arithmetic); }
   bool is_memory_bound() const { return memory >= arithmetic; }
 };
 Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine, const PeakFigures& peak);
-/// The same at the peak figures of a typical machine.
-Estimate estimate(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine);
+/// The figures that a report is for: those of the GPU that the options name, else of a typical machine.
+PeakFigures figures_of(const Machine& machine, const Options& options);
 
 /// What readers know a kernel by: what it is called in the source, then its symbol.
 std::string title_of(const format::KernelMeta& kernel);

@@ -14,8 +14,8 @@ using Json = nlohmann::json;
 
 constexpr int report_format = 1;  // docs/stability.md
 
-Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
-  Estimate time = estimate(cost, kernel, machine);
+Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine, const Options& options) {
+  Estimate time = estimate(cost, kernel, machine, figures_of(machine, options));
   return {{"programs", cost.programs},
           {"flops", cost.flops ? Json(*cost.flops) : Json()},
           {"dot_flops", cost.dot_flops},
@@ -23,7 +23,8 @@ Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const Machine
           {"bytes_written", cost.writes},
           {"scratch_bytes", cost.scratch},
           {"intensity", cost.flops ? Json(cost.intensity()) : Json()},
-          {"estimate_us", time.microseconds()},
+          {"estimate_us", time.expected},
+          {"roofline_us", time.microseconds()},
           {"bound_by", time.is_memory_bound() ? "memory" : "compute"}};
 }
 
@@ -46,7 +47,7 @@ Json instruction_json(const format::KernelFragments& fragments) {
           {"accumulator", fragments.dtype_acc}};
 }
 
-Json kernel_json(const KernelFacts& facts, const Machine& machine) {
+Json kernel_json(const KernelFacts& facts, const Machine& machine, const Options& options) {
   const format::KernelMeta& kernel = *facts.kernel;
   auto text = [&](const format::Expr& expr) { return format::expr_text(expr, kernel.dims); };
   Json grid = Json::array();
@@ -71,7 +72,7 @@ Json kernel_json(const KernelFacts& facts, const Machine& machine) {
     out["spill_bytes"] = is_assembled ? Json(kernel.spills) : Json();
     out["occupancy_blocks"] = kernel.occupancy;
   }
-  if (facts.cost) out["launch"] = cost_json(*facts.cost, kernel, machine);
+  if (facts.cost) out["launch"] = cost_json(*facts.cost, kernel, machine, options);
   return out;
 }
 
@@ -103,11 +104,15 @@ Json memory_json(const EntryFacts& entry) {
 
 Json entry_json(const EntryFacts& entry, const Machine& machine, const Options& options) {
   Json launches = Json::array();
+  double estimate = sustained_rates(machine).call;
   for (const LaunchFacts& launch : entry.launches) {
     Json one = {{"step", launch.step}, {"source", launch.source}, {"kernel", launch.kernel->name}};
     one["dims"] = launch.dims;
     one["times"] = launch.times ? Json(*launch.times) : Json();
-    if (launch.cost) one.update(cost_json(*launch.cost, *launch.kernel, machine));
+    if (launch.cost) {
+      one.update(cost_json(*launch.cost, *launch.kernel, machine, options));
+      estimate += one["estimate_us"].get<double>() * double(launch.times.value_or(1));
+    }
     launches.push_back(std::move(one));
   }
   Json dims = Json::object();
@@ -117,6 +122,7 @@ Json entry_json(const EntryFacts& entry, const Machine& machine, const Options& 
   }
   return {{"name", entry.entry->name},
           {"dims", dims},
+          {"estimate_us", entry.has_sizes ? Json(estimate) : Json()},
           {"misfit", entry.misfit.empty() ? Json() : Json(entry.misfit)},
           {"launches", launches},
           {"text", launches_text(entry, machine, options)},
@@ -142,14 +148,14 @@ std::string json_of(const std::vector<TargetFacts>& targets, const Options& opti
   for (const TargetFacts& target : targets) {
     Json kernels = Json::array(), entries = Json::array();
     for (const KernelFacts& kernel : target.kernels) {
-      kernels.push_back(kernel_json(kernel, *target.machine));
+      kernels.push_back(kernel_json(kernel, *target.machine, options));
       kernels.back()["text"] = kernel_text(launched(kernel, target), *target.machine, options);
     }
     for (const EntryFacts& entry : target.entries) {
       entries.push_back(entry_json(entry, *target.machine, options));
     }
     list.push_back({{"target", target.machine->name},
-                    {"figures", figures_json(peak_figures(*target.machine))},
+                    {"figures", figures_json(figures_of(*target.machine, options))},
                     {"kernels", kernels},
                     {"entries", entries}});
   }

@@ -3,8 +3,8 @@
 //
 // All figures come from the bundle: work, resources and grids from reflection.json, steps and live
 // ranges from the plans. They are numbers where the sizes of an entry's dims are given, else
-// expressions. Times are a roofline's: the time to move the bytes or to do the operations at the
-// peak figures of a typical machine (ir/numbers/peak_figures.h), whichever is longer.
+// expressions. Times are those of a roofline at the peak figures of a typical machine, and on GPUs
+// what rates that were measured make of it (ir/numbers/peak_figures.h).
 
 #include <cstdint>
 #include <functional>
@@ -25,6 +25,7 @@ struct Options {
   std::optional<int64_t> other_dims{};
   std::vector<std::string> entries{};  ///< that are reported; empty for all
   bool json = false;
+  std::string gpu{};  ///< whose figures estimates are for: one of known_gpus(); empty for a typical one
 
   std::optional<int64_t> size_of(const std::string& dim) const;
 };

@@ -52,7 +52,7 @@ class TextWriter {
 
   std::string run(const std::vector<TargetFacts>& targets) {
     for (const TargetFacts& target : targets) {
-      PeakFigures peak = peak_figures(*target.machine);
+      PeakFigures peak = figures_of(*target.machine, options_);
       put("{}{}\n", out_.empty() ? "" : "\n", target.machine->name);
       put("  estimates for {}: {}/s in f32, {}/s in dots of 16 bits, {}/s\n", peak.of,
           flop_text(peak.f32 * 1e9), flop_text(peak.dot_16 * 1e9), bytes_text(peak.bandwidth * 1e9));
@@ -124,9 +124,9 @@ class TextWriter {
   }
 
   void write_cost(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
-    Estimate time = estimate(cost, kernel, machine);
+    Estimate time = estimate(cost, kernel, machine, figures_of(machine, options_));
     put("    a launch   {}{} programs, {} FLOP/byte, {} bound by {}\n", at_dims(cost, kernel), cost.programs,
-        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", seconds_text(time.microseconds() * 1e-6),
+        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", seconds_text(time.expected * 1e-6),
         time.is_memory_bound() ? "memory" : "compute");
   }
 
@@ -157,13 +157,13 @@ class TextWriter {
           "bound by");
     }
     put("\n");
-    double total = 0;
+    double total = sustained_rates(machine).call;
     for (const LaunchFacts& launch : entry.launches) {
       put("    {:>4}  {:<{}}  {:<{}}", launch.step, title_of(*launch.kernel), name_width, launch.source, source_width);
       if (launch.cost) total += write_row(launch, machine);
       put("{}{}{}\n", times_text(launch), launch.dims.empty() ? "" : "  where ", launch.dims);
     }
-    if (entry.has_sizes) put("    all launches: {}\n", seconds_text(total * 1e-6));
+    if (entry.has_sizes) put("    a call: {}\n", seconds_text(total * 1e-6));
   }
 
   static std::string times_text(const LaunchFacts& launch) {
@@ -173,12 +173,12 @@ class TextWriter {
 
   double write_row(const LaunchFacts& launch, const Machine& machine) {
     const Cost& cost = *launch.cost;
-    Estimate time = estimate(cost, *launch.kernel, machine);
+    Estimate time = estimate(cost, *launch.kernel, machine, figures_of(machine, options_));
     put("  {:>8} {:>10} {:>9} {:>9} {:>9}  {:>8}  {}", cost.programs, cost.flops ? flop_text(double(*cost.flops)) : "?",
         bytes_text(double(cost.reads)), bytes_text(double(cost.writes)),
         cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?",
-        seconds_text(time.microseconds() * 1e-6), time.is_memory_bound() ? "memory" : "compute");
-    return time.microseconds() * double(launch.times.value_or(1));
+        seconds_text(time.expected * 1e-6), time.is_memory_bound() ? "memory" : "compute");
+    return time.expected * double(launch.times.value_or(1));
   }
 
   std::string at_sizes(const EntryFacts& entry) const {

@@ -13,7 +13,7 @@ double rate(const char* target, const char* dot_dtype, format::KernelFragments f
   kernel.work.dot_dtype = dot_dtype;
   kernel.fragments = std::move(fragments);
   Cost cost{.programs = 1, .flops = int64_t(1e15), .dot_flops = int64_t(1e15)};
-  return 1e9 / estimate(cost, kernel, *find_machine(target)).microseconds();
+  return 1e9 / estimate(cost, kernel, *find_machine(target), peak_figures(*find_machine(target))).microseconds();
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ TEST_CASE("a roofline is that of the figures it is given") {
   CHECK(time.microseconds() == Approx(0.5));
   CHECK(estimate(cost, kernel, machine, cpu_figures(machine, 8, 8)).is_memory_bound());
   CHECK_FALSE(estimate(cost, kernel, machine, cpu_figures(machine, 4, 16)).is_memory_bound());
-  CHECK(estimate(cost, kernel, machine).arithmetic == Approx(64000 / 83.2e3));
+  CHECK(estimate(cost, kernel, machine, peak_figures(machine)).arithmetic == Approx(64000 / 83.2e3));
 }
 
 TEST_CASE("a kernel is known by its source, then by its symbol") {

@@ -5,6 +5,9 @@
 // cut into blocks, blocks and programs together are the axis of the memory that it is loaded from
 // or stored to: that extent stands for both, so that elements past an edge are not counted.
 //
+// Where a loop's trip count grows or falls with the numbers of programs, as in causal attention, the mean of the first
+// and the last program's counts for all; where it does neither, as in parts of a sum, the greater one.
+//
 // Bytes are those that have to move at all: every element of a parameter that is reached counts once,
 // however many programs reach it. Caches make that so, and a roofline asks for it.
 
@@ -15,6 +18,7 @@
 #include "ir/core/common_attributes.h"
 #include "ir/text/work.h"
 #include "ir/tile/build.h"
+#include "passes/analysis/program_work.h"
 #include "passes/pass.h"
 #include "passes/tile/common/tile_axes.h"
 #include "support/check.h"
@@ -140,7 +144,7 @@ class WorkMeter {
     for (bool found = true; found && !form.empty();) {
       found = false;
       for (auto it = form.begin(); it != form.end(); ++it) {
-        if (it->second != extent) continue;
+        if (it->second != extent || (it->first.first && varies(it->first.first))) continue;
         cut_by.insert(it->first);
         extent = table_.mul(extent, times(it->first));
         form.erase(it);
@@ -221,12 +225,66 @@ class WorkMeter {
     }
   }
 
-  /// How often the op runs: for a loop its greatest trip count. 1 after noting that it is unknown.
+  /// The index in the first program, or in the last one; null where it depends on more than that.
+  Dim in_program(Value* value, bool last) {
+    auto [it, is_new] = corners_.try_emplace({value, last});
+    return is_new ? it->second = computed_in_program(value, last) : it->second;
+  }
+
+  Dim computed_in_program(Value* value, bool last) {
+    if (Dim known = fixed(value)) return known;
+    Op* def = value->def();
+    if (!def) return nullptr;
+    if (def->is(tile::info(OpKind::ProgramId))) {
+      Dim extent = grid_[size_t(def->attr(attr::ProgramId::axis))];
+      return last ? table_.sub(extent, constant(1)) : constant(0);
+    }
+    if (def->operand_count() != 2) return nullptr;
+    Dim a = in_program(def->operand(0), last), b = in_program(def->operand(1), last);
+    if (!a || !b) return nullptr;
+    switch (def->info().elementwise) {
+      case ElementwiseKind::Add: return table_.add(a, b);
+      case ElementwiseKind::Sub: return table_.sub(a, b);
+      case ElementwiseKind::Mul: return table_.mul(a, b);
+      case ElementwiseKind::Min: return table_.min(a, b);
+      case ElementwiseKind::Max: return table_.max(a, b);
+      case ElementwiseKind::FloorDiv: return table_.floordiv(a, b);
+      case ElementwiseKind::Mod: return table_.mod(a, b);
+      default: return nullptr;
+    }
+  }
+
+  /// Null where another loop or data decides.
+  Dim times_in_program(Op* loop, Dim step, bool last) {
+    Dim lo = in_program(loop->in(in::For::lo), last), hi = in_program(loop->in(in::For::hi), last);
+    return lo && hi ? table_.ceildiv(table_.max(table_.sub(hi, lo), constant(0)), step) : nullptr;
+  }
+
+  /// The trip count of a typical program; null where another loop or data decides.
+  Dim typical_times(Op* loop, Dim step) {
+    Dim first = times_in_program(loop, step, false), last = times_in_program(loop, step, true);
+    if (!first || !last) return nullptr;
+    for (size_t axis = 0; axis < grid_.size(); ++axis) {
+      if (trips_along(loop, int64_t(axis)) == Trend::Unknown) return table_.max(first, last);
+    }
+    return table_.ceildiv(table_.add(first, last), constant(2));
+  }
+
+  /// Whether programs run the loop differently often, as far as their numbers say.
+  bool varies(Op* loop) {
+    Dim step = fixed(loop->in(in::For::step));
+    bool is_fixed = fixed(loop->in(in::For::lo)) && fixed(loop->in(in::For::hi));
+    return step && !is_fixed && typical_times(loop, step);
+  }
+
+  /// How often the op runs: for a loop its trip count, or the greatest one. 1 after noting that it is unknown.
   Dim times(Repeat repeat) {
     auto [loop, axis] = repeat;
     if (!loop) return grid_[size_t(axis)];
     Value *lo = loop->in(in::For::lo), *hi = loop->in(in::For::hi), *by = loop->in(in::For::step);
-    Dim first = bound(lo, true), end = bound(hi, false), step = fixed(by);
+    Dim step = fixed(by);
+    if (varies(loop)) return typical_times(loop, step);
+    Dim first = bound(lo, true), end = bound(hi, false);
     if (!first || !end || !step) {
       is_known_ = false;
       return constant(1);
@@ -357,7 +415,7 @@ class WorkMeter {
   Dim flops_ = constant(0);
   Dim dot_flops_ = constant(0);
   std::optional<DType> dot_dtype_;
-  std::map<std::pair<Value*, bool>, Dim> bounds_;  ///< least and greatest values of indices
+  std::map<std::pair<Value*, bool>, Dim> bounds_, corners_;  ///< least and greatest values of indices
   bool is_known_ = true;
   bool is_infinite_ = false;
   bool is_bound_ = false;
