@@ -33,7 +33,7 @@ def sources():
 def sizes(program, shapes):
     """The dims of an entry whose arguments have these shapes."""
     found = {}
-    signature = program[program.index("def "):program.index("->")]
+    signature = program[program.index("def "):].partition(":\n")[0]
     for argument, shape in zip(re.findall(r"Tensor\[([^\]]*)\]", signature), shapes):
         for name, size in zip(argument.split(",")[:-1], shape):
             if name.strip().isidentifier():
