@@ -95,17 +95,13 @@ TEST_CASE("a matmul has the instructions that its plan says, and no others") {
 /// of 8 bits that no tensor map can say have addresses for each vector.
 bool is_known_to_spill(const GpuCase& each, std::string_view machine) {
   constexpr std::string_view known[] = {
-      "attention of any depth",
       "attention over what is held",
       "parts of keys and a bias",
-      "parts of what is held",
       "parts of keys that nothing sees",
       "parts of keys with a NaN",
       "attention written out",
       "softmax of short rows, any size",
       "softmax, any size",
-      "attention of groups",
-      "attention over keys that roll",
       "matmul f8, a K x M, b K x N, any size",
       "matmul u8, any size",
       "matmul i8, any size",

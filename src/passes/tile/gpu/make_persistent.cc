@@ -9,8 +9,9 @@
 // running at once share rows of one operand and columns of the other.
 //
 // Workers take equally many programs each, so those should take equally long. Where the trip count
-// of a loop grows or falls along an axis of the grid, kernels of the library stay as they are, and
-// the machine hands out their programs as others end. What a program asks for itself is done.
+// of a loop grows or falls along an axis of the grid, or data decide it, kernels of the library stay
+// as they are, and the machine hands out their programs as others end. What a program asks for
+// itself is done.
 
 #include <algorithm>
 
@@ -180,7 +181,23 @@ class Persistence {
   Builder builder_;
 };
 
+bool is_of_data(Value* index) {
+  Op* def = index->def();
+  if (!def) return false;
+  if (!def->ins(ValueClass::ReadMemory).empty()) return true;
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    if (is_of_data(def->operand(i))) return true;
+  }
+  return false;
+}
+
 bool has_even_programs(Op* kernel) {
+  bool is_known = true;
+  walk(kernel, [&](Op* op) {
+    if (!op->is(tile::info(OpKind::For))) return;
+    is_known &= !is_of_data(op->in(in::For::lo)) && !is_of_data(op->in(in::For::hi));
+  });
+  if (!is_known) return false;
   for (int64_t axis = 0; axis < int64_t(kernel->attr(attr::Kernel::grid).size()); ++axis) {
     Trend trend = work_along(kernel, axis);
     if (trend == Trend::Rising || trend == Trend::Falling) return false;
