@@ -50,7 +50,7 @@ def estimate(compiler, gpu, program, row):
             [compiler, file.name, "--target=cuda:sm_90a", "--report", "--json", "--entry", row["entry"],
              "--dims", sizes(program, row["shapes"]), *(["--gpu", gpu] if gpu else [])],
             stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)["targets"][0]["entries"][0]["estimate_us"]
+    return json.loads(done.stdout)["targets"][0]["entries"][0]["expected_us"]
 
 
 def main():

@@ -1,6 +1,8 @@
 #include "passes/analysis/program_work.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "ir/core/context.h"
 #include "ir/tile/build.h"
@@ -52,12 +54,12 @@ class WorkTrend {
     for (unsigned i = 0; i < def->operand_count(); ++i) operands.push_back(of(def->operand(i)));
     bool is_even = std::ranges::all_of(operands, [](Trend each) { return each == Trend::Even; });
     if (is_even && def->region_count() == 0) return Trend::Even;
-    if (std::optional<Kind> kind = def->info().elementwise) return computed(*kind, def, operands);
-    return def->is(tile::info(OpKind::Cast)) ? operands[0] : Trend::Unknown;
+    return computed(def->info().elementwise, def, operands);
   }
 
   static Trend computed(Kind kind, Op* op, const std::vector<Trend>& operands) {
     switch (kind) {
+      case Kind::Cast: return operands[0];
       case Kind::Add:
       case Kind::Min:
       case Kind::Max: return together(operands[0], operands[1]);

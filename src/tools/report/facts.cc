@@ -25,11 +25,12 @@ namespace {
 /// What the launch takes at the rates that were measured. Programs run in waves, the last of which is not full.
 double expected_time(const Cost& cost, const Estimate& peak_time, double dots, bool is_16, const Machine& machine,
                      const PeakFigures& peak) {
+  if (cost.programs == 0) return 0;
   SustainedRates rates = sustained_rates(machine);
   double memory = peak_time.memory / rates.memory;
   double arithmetic = dots / (is_16 ? rates.dots_16 : rates.dots) + (peak_time.arithmetic - dots) / rates.arithmetic;
   constexpr double most_waves = 4;  // of many waves the last one counts little
-  double waves = machine.is_gpu() ? double(cost.programs) / double(peak.multiprocessors) : 0;
+  double waves = rates.wave > 0 ? double(cost.programs) / double(peak.multiprocessors) : 0;
   double begun = std::ceil(waves);
   if (waves > 0 && waves <= most_waves) arithmetic *= begun / waves;
   double time = std::max(memory, arithmetic) + rates.launch;

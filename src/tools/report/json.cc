@@ -23,8 +23,8 @@ Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const Machine
           {"bytes_written", cost.writes},
           {"scratch_bytes", cost.scratch},
           {"intensity", cost.flops ? Json(cost.intensity()) : Json()},
-          {"estimate_us", time.expected},
-          {"roofline_us", time.microseconds()},
+          {"estimate_us", time.microseconds()},
+          {"expected_us", time.expected},
           {"bound_by", time.is_memory_bound() ? "memory" : "compute"}};
 }
 
@@ -104,14 +104,14 @@ Json memory_json(const EntryFacts& entry) {
 
 Json entry_json(const EntryFacts& entry, const Machine& machine, const Options& options) {
   Json launches = Json::array();
-  double estimate = sustained_rates(machine).call;
+  double expected = sustained_rates(machine).call;
   for (const LaunchFacts& launch : entry.launches) {
     Json one = {{"step", launch.step}, {"source", launch.source}, {"kernel", launch.kernel->name}};
     one["dims"] = launch.dims;
     one["times"] = launch.times ? Json(*launch.times) : Json();
     if (launch.cost) {
       one.update(cost_json(*launch.cost, *launch.kernel, machine, options));
-      estimate += one["estimate_us"].get<double>() * double(launch.times.value_or(1));
+      expected += one["expected_us"].get<double>() * double(launch.times.value_or(1));
     }
     launches.push_back(std::move(one));
   }
@@ -122,7 +122,7 @@ Json entry_json(const EntryFacts& entry, const Machine& machine, const Options& 
   }
   return {{"name", entry.entry->name},
           {"dims", dims},
-          {"estimate_us", entry.has_sizes ? Json(estimate) : Json()},
+          {"expected_us", entry.has_sizes ? Json(expected) : Json()},
           {"misfit", entry.misfit.empty() ? Json() : Json(entry.misfit)},
           {"launches", launches},
           {"text", launches_text(entry, machine, options)},

@@ -5,8 +5,9 @@
 // cut into blocks, blocks and programs together are the axis of the memory that it is loaded from
 // or stored to: that extent stands for both, so that elements past an edge are not counted.
 //
-// Where a loop's trip count grows or falls with the numbers of programs, as in causal attention, the mean of the first
-// and the last program's counts for all; where it does neither, as in parts of a sum, the greater one.
+// Where a loop's trip count grows or falls with the numbers of programs, as in causal attention,
+// the mean of the first and the last program's counts for all; where it does neither, as in parts of
+// a sum, the greatest one of the first, the middle and the last program.
 //
 // Bytes are those that have to move at all: every element of a parameter that is reached counts once,
 // however many programs reach it. Caches make that so, and a roofline asks for it.
@@ -225,22 +226,26 @@ class WorkMeter {
     }
   }
 
-  /// The index in the first program, or in the last one; null where it depends on more than that.
-  Dim in_program(Value* value, bool last) {
-    auto [it, is_new] = corners_.try_emplace({value, last});
-    return is_new ? it->second = computed_in_program(value, last) : it->second;
+  enum class Place : uint8_t { First, Middle, Last };
+
+  /// The index in the program at that place of each axis; null where it depends on more than that.
+  Dim in_program(Value* value, Place place) {
+    auto [it, is_new] = placed_.try_emplace({value, place});
+    return is_new ? it->second = computed_in_program(value, place) : it->second;
   }
 
-  Dim computed_in_program(Value* value, bool last) {
+  Dim computed_in_program(Value* value, Place place) {
     if (Dim known = fixed(value)) return known;
     Op* def = value->def();
     if (!def) return nullptr;
     if (def->is(tile::info(OpKind::ProgramId))) {
       Dim extent = grid_[size_t(def->attr(attr::ProgramId::axis))];
-      return last ? table_.sub(extent, constant(1)) : constant(0);
+      Dim last = table_.sub(extent, constant(1));
+      if (place == Place::Middle) return table_.floordiv(last, constant(2));
+      return place == Place::Last ? last : constant(0);
     }
     if (def->operand_count() != 2) return nullptr;
-    Dim a = in_program(def->operand(0), last), b = in_program(def->operand(1), last);
+    Dim a = in_program(def->operand(0), place), b = in_program(def->operand(1), place);
     if (!a || !b) return nullptr;
     switch (def->info().elementwise) {
       case ElementwiseKind::Add: return table_.add(a, b);
@@ -255,17 +260,18 @@ class WorkMeter {
   }
 
   /// Null where another loop or data decides.
-  Dim times_in_program(Op* loop, Dim step, bool last) {
-    Dim lo = in_program(loop->in(in::For::lo), last), hi = in_program(loop->in(in::For::hi), last);
+  Dim times_in_program(Op* loop, Dim step, Place place) {
+    Dim lo = in_program(loop->in(in::For::lo), place), hi = in_program(loop->in(in::For::hi), place);
     return lo && hi ? table_.ceildiv(table_.max(table_.sub(hi, lo), constant(0)), step) : nullptr;
   }
 
   /// The trip count of a typical program; null where another loop or data decides.
   Dim typical_times(Op* loop, Dim step) {
-    Dim first = times_in_program(loop, step, false), last = times_in_program(loop, step, true);
+    Dim first = times_in_program(loop, step, Place::First), last = times_in_program(loop, step, Place::Last);
     if (!first || !last) return nullptr;
     for (size_t axis = 0; axis < grid_.size(); ++axis) {
-      if (trips_along(loop, int64_t(axis)) == Trend::Unknown) return table_.max(first, last);
+      if (trips_along(loop, int64_t(axis)) != Trend::Unknown) continue;
+      return table_.max(table_.max(first, last), times_in_program(loop, step, Place::Middle));
     }
     return table_.ceildiv(table_.add(first, last), constant(2));
   }
@@ -415,7 +421,8 @@ class WorkMeter {
   Dim flops_ = constant(0);
   Dim dot_flops_ = constant(0);
   std::optional<DType> dot_dtype_;
-  std::map<std::pair<Value*, bool>, Dim> bounds_, corners_;  ///< least and greatest values of indices
+  std::map<std::pair<Value*, Place>, Dim> placed_;
+  std::map<std::pair<Value*, bool>, Dim> bounds_;  ///< least and greatest values of indices
   bool is_known_ = true;
   bool is_infinite_ = false;
   bool is_bound_ = false;

@@ -18,6 +18,7 @@
 #include <map>
 
 #include "ir/tile/mma_layouts.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/pass.h"
 #include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
@@ -144,11 +145,35 @@ class ChannelExpansion {
   bool is_read_by_threads_ = false;
 };
 
+/// Whether all warps of a role have to come to the op: one of them may wait for its turn to issue MMAs.
+bool needs_all_warps(Op* op) {
+  if (op->is(tile::info(OpKind::Barrier)) || op->region_count() > 0) return true;
+  bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));
+  return combines && tile::exchanged_bytes(op).value_or(1) > 0;
+}
+
+/// Layouts are known now, and with them what warps exchange: MMAs with such an op between them are in no order.
+void drop_order(Op* kernel) {
+  std::vector<Op*> waits;
+  walk(kernel, [&](Op* op) {
+    if (op->is(tile::info(OpKind::OrderWait))) waits.push_back(op);
+  });
+  for (Op* wait : waits) {
+    bool is_alone = true;
+    Op* arrive = wait;
+    for (; !arrive->is(tile::info(OpKind::OrderArrive)); arrive = arrive->next()) is_alone &= !needs_all_warps(arrive);
+    if (is_alone) continue;
+    wait->erase();
+    arrive->erase();
+  }
+}
+
 }  // namespace
 
 Status insert_barriers(Module& module, PassContext&) {
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
+    drop_order(kernel);
     std::vector<Op*> channels;
     for (Op* op : *kernel->region()->front()) {
       if (op->is(tile::info(OpKind::Channel))) channels.push_back(op);

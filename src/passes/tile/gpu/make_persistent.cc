@@ -14,6 +14,7 @@
 // itself is done.
 
 #include <algorithm>
+#include <set>
 
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/program_work.h"
@@ -181,12 +182,13 @@ class Persistence {
   Builder builder_;
 };
 
-bool is_of_data(Value* index) {
+/// Whether something in memory decides the index, or a branch or loop that may read it.
+bool is_of_data(Value* index, std::set<Op*>& seen) {
   Op* def = index->def();
-  if (!def) return false;
-  if (!def->ins(ValueClass::ReadMemory).empty()) return true;
+  if (!def || !seen.insert(def).second) return false;
+  if (!def->ins(ValueClass::ReadMemory).empty() || def->region_count() > 0) return true;
   for (unsigned i = 0; i < def->operand_count(); ++i) {
-    if (is_of_data(def->operand(i))) return true;
+    if (is_of_data(def->operand(i), seen)) return true;
   }
   return false;
 }
@@ -195,7 +197,8 @@ bool has_even_programs(Op* kernel) {
   bool is_known = true;
   walk(kernel, [&](Op* op) {
     if (!op->is(tile::info(OpKind::For))) return;
-    is_known &= !is_of_data(op->in(in::For::lo)) && !is_of_data(op->in(in::For::hi));
+    std::set<Op*> seen;
+    is_known &= !is_of_data(op->in(in::For::lo), seen) && !is_of_data(op->in(in::For::hi), seen);
   });
   if (!is_known) return false;
   for (int64_t axis = 0; axis < int64_t(kernel->attr(attr::Kernel::grid).size()); ++axis) {

@@ -70,13 +70,16 @@ int loops_around(Op* channel) {
   return loops;
 }
 
-/// Bytes of shared memory that a kernel takes, and those that its largest result takes on its way out.
+/// Bytes of shared memory that a kernel takes, and those that its largest result takes on its way out: as it is stored
+/// in kernels of the library, and before it is rounded in those of a program, which may exchange it so.
 int64_t shared_bytes(Op* kernel) {
   int64_t bytes = pipeline::kept_shared_bytes, result = 0;
   walk(kernel, [&](Op* op) {
     if (op->is(tile::info(OpKind::AllocShared))) bytes += tile::shared_bytes(op->result()->type());
     if (!op->is(tile::info(OpKind::Store))) return;
-    result = std::max(result, pipeline::tile_bytes(op->in(in::Store::value)->type()));
+    Type stored = op->in(in::Store::value)->type();
+    int64_t most = kernel->attr(attr::Kernel::own) ? 4 * pipeline::element_count(stored) : 0;
+    result = std::max({result, pipeline::tile_bytes(stored), most});
   });
   return bytes + result;
 }

@@ -58,17 +58,31 @@ bool computes_beside_mmas(const pipeline::LoopPipeline& plan) {
   return 2 * beside >= in_mmas;
 }
 
+/// Warps of the role that an op stands in; 0 outside of roles.
+int64_t role_warps(Op* op) {
+  while (op && !op->is(tile::info(OpKind::Role))) op = op->parent();
+  return op ? op->attr(attr::Role::warps) : 0;
+}
+
+/// Whether one warpgroup can run the op while others wait for their turn: nothing waits for all of them.
+bool runs_alone(Op* op) {
+  bool is_slot = op->is(tile::info(OpKind::ChannelWait)) || op->is(tile::info(OpKind::ChannelRelease));
+  return op->is(tile::info(OpKind::Mma)) || is_slot || (op->is_pure() && op->region_count() == 0);
+}
+
 /// Lets warpgroups run an iteration's MMAs one after another, if these are issued together.
 void order_warpgroups(Op* loop) {
-  Op *first = nullptr, *last = nullptr, *wait = nullptr;
+  if (role_warps(loop) < 8) return;
+  Op *first = nullptr, *last = nullptr;
   for (Op* op : *loop->region()->front()) {
-    if (op->is(tile::info(OpKind::MmaWait)) && first && !wait) wait = op;
     if (!op->is(tile::info(OpKind::Mma))) continue;
-    if (wait) return;
     if (!first) first = op;
     last = op;
   }
-  if (!first || !wait) return;
+  if (!first) return;
+  for (Op* op = first; op != last; op = op->next()) {
+    if (!runs_alone(op)) return;
+  }
   Builder builder(*loop->module());
   builder.set_loc(first->loc());
   builder.set_before(first);
@@ -93,7 +107,7 @@ Status overlap_iterations(Module& module, PassContext& context) {
       pipeline::LoopPipeline plan = pipeline::overlap_of(loop, schedule, *context.machine);
       if (context.pipelined) context.pipelined(kernel, plan);
       if (!plan.unpipelined.empty()) continue;
-      bool is_ordered = schedule.compute_warps >= 8 && schedule.load_groups > 0 && computes_beside_mmas(plan);
+      bool is_ordered = computes_beside_mmas(plan);
       Op* steady = expand_loop(plan, runs_at_least_once(loop, facts));
       if (is_ordered) order_warpgroups(steady);
     }

@@ -94,6 +94,7 @@ Value* NvLowering::next_warpgroup() {
 
 /// A barrier for each warpgroup of the role, at which it and the one before it meet.
 void NvLowering::order_barrier(target::OpKind kind, Value* warpgroup) {
+  TSR_CHECK(threads_.order > 0, "an order of warpgroups outside of their role");
   b_.at().op(target::info(kind), {{b_.add(i32(int32_t(threads_.order)), warpgroup)}}, {},
              {target::attr::NumberedBarrier::threads(b_.context(), 256)});
 }

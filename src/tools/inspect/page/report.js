@@ -172,7 +172,7 @@ class KernelView {
 
   figures(entry, target) {
     const sum = (of) => entry.launches.reduce((total, launch) => total + (of(launch) || 0) * (launch.times ?? 1), 0);
-    const time = sum((launch) => launch.roofline_us);
+    const time = sum((launch) => launch.estimate_us);
     return el(
       'div',
       {},
@@ -200,7 +200,7 @@ class KernelView {
   }
 
   launches(entry) {
-    const times = entry.launches.map((launch) => (launch.roofline_us || 0) * (launch.times ?? 1));
+    const times = entry.launches.map((launch) => (launch.estimate_us || 0) * (launch.times ?? 1));
     const total = times.reduce((sum, time) => sum + time, 0) || 1,
       longest = Math.max(...times) || 1;
     const columns = [
@@ -240,7 +240,7 @@ class KernelView {
             launch.flops == null ? null : siText(launch.flops),
             launch.bytes_read === undefined ? null : bytesText(launch.bytes_read + launch.bytes_written),
             isIdle || launch.intensity == null ? null : digitsText(launch.intensity, 3),
-            launch.roofline_us === undefined || isIdle ? null : timeText(launch.roofline_us),
+            launch.estimate_us === undefined || isIdle ? null : timeText(launch.estimate_us),
             el(
               'span',
               { class: 'bars' },

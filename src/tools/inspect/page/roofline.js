@@ -11,18 +11,18 @@ const tickText = (value, unit = '') =>
 function pointsOf(entry) {
   const points = new Map();
   for (const launch of entry.launches) {
-    if (!(launch.flops > 0 && launch.intensity > 0 && launch.roofline_us > 0)) continue;
+    if (!(launch.flops > 0 && launch.intensity > 0 && launch.estimate_us > 0)) continue;
     const id = `${launch.kernel} ${launch.intensity}`,
       times = launch.times ?? 1;
     const point = points.get(id) || {
       kernel: launch.kernel,
       x: launch.intensity,
-      y: launch.flops / launch.roofline_us / 1e3,
+      y: launch.flops / launch.estimate_us / 1e3,
       bound: launch.bound_by,
       time: 0,
       times: 0,
     };
-    point.time += launch.roofline_us * times;
+    point.time += launch.estimate_us * times;
     point.times += times;
     points.set(id, point);
   }
