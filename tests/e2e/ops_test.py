@@ -385,10 +385,13 @@ def orders():
     case("x: Tensor[9, 2, f32], i: Tensor[N, u64], u: Tensor[N, 2, f32]", "scatter_add(x, i, u)",
          [normal(9, 2), np.array([5, 2**63 + 5], np.uint64), normal(2, 2)], scattered)
     for rows, count, width in ((1, 1, 1), (5, 0, 3), (0, 4, 3), (4, 3, 0), (3, 400, 130), (300, 33, 2), (70, 2500, 5),
-                               (9, 5000, 3)):
+                               (9, 5000, 3), (260, 33, 100), (90, 44, 128)):
         at = RNG.integers(-2, rows + 2, count).astype(np.int64)
         case("x: Tensor[V, D, f32], i: Tensor[N, i64], u: Tensor[N, D, f32]", "scatter_add(x, i, u)",
              [normal(rows, width), at, normal(count, width)], scattered, 1e-4)
+    for at in (np.full(40, 7), np.full(40, -1), np.full(40, 300)):
+        case("x: Tensor[V, D, f32], i: Tensor[N, i64], u: Tensor[N, D, f32]", "scatter_add(x, i, u)",
+             [normal(300, 5), at.astype(np.int64), normal(40, 5)], scattered, 1e-4)
     whole = RNG.integers(-9, 9, (300, 2)).astype(np.float32), RNG.integers(-9, 9, (40, 2)).astype(np.float32)
     at = RNG.integers(0, 256, 40).astype(np.uint8)
     for dtype in ("bf16", "f16", "f64", "i32", "i8"):
