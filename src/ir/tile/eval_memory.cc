@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "ir/tile/build.h"
 #include "ir/tile/eval_run.h"
 #include "ir/tile/scratch_memory.h"
 #include "ir/tile/shared_memory.h"

@@ -17,6 +17,7 @@
 // Both are what the schedule of the loop is, within the registers of its threads and the slots of its channels:
 // pipeline/loop_pipeline.h finds it, loop_expansion.h writes it.
 
+#include "ir/core/builder.h"
 #include "ir/tile/ops.h"
 #include "passes/analysis/loop_bounds.h"
 #include "passes/pass.h"
