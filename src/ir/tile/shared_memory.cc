@@ -33,6 +33,14 @@ int64_t shared_alignment(Type view) {
   return layout ? layout->alignment() : 16;
 }
 
+int64_t allocated_shared_bytes(Op* kernel) {
+  int64_t bytes = 0;
+  walk(kernel, [&](Op* op) {
+    if (op->is(info(OpKind::AllocShared))) bytes += shared_bytes(op->result()->type());
+  });
+  return bytes;
+}
+
 std::optional<int64_t> exchanged_bytes(Op* op) {
   std::optional<layout::Layout> from = layout::parse_layout(op->operand(0)->type()->layout);
   if (!from) return std::nullopt;

@@ -15,6 +15,8 @@ std::optional<layout::SharedLayout> shared_layout_of(Type view);
 int64_t slot_bytes(const layout::SharedLayout& layout);
 /// Bytes that a view of constant extents takes.
 int64_t shared_bytes(Type view);
+/// Bytes that all alloc_shared of a kernel take together.
+int64_t allocated_shared_bytes(Op* kernel);
 /// What its first byte's address must be a multiple of.
 int64_t shared_alignment(Type view);
 /// Bytes through which warps exchange what a tile.reduce or tile.scan combines; nullopt without a layout and a plan.

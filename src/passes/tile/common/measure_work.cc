@@ -201,28 +201,25 @@ class WorkMeter {
       Dim extent = grid_[size_t(def->attr(attr::ProgramId::axis))];
       return least ? constant(0) : table_.sub(extent, constant(1));
     }
-    auto both = [&](bool second_least, auto&& combine) -> Dim {
-      Dim a = bound(def->operand(0), least), b = bound(def->operand(1), second_least);
-      return a && b ? combine(a, b) : nullptr;
-    };
-    switch (def->info().elementwise) {
-      case ElementwiseKind::Add:
-        return both(least, [&](Dim a, Dim b) { return table_.add(a, b); });
-      case ElementwiseKind::Sub:
-        return both(!least, [&](Dim a, Dim b) { return table_.sub(a, b); });
-      case ElementwiseKind::Mul:
-        return both(least, [&](Dim a, Dim b) { return table_.mul(a, b); });
-      case ElementwiseKind::Max:
-        return both(least, [&](Dim a, Dim b) { return table_.max(a, b); });
-      case ElementwiseKind::FloorDiv:
-        return both(!least, [&](Dim a, Dim b) { return table_.floordiv(a, b); });
-      case ElementwiseKind::Min: {
-        Dim a = bound(def->operand(0), least), b = bound(def->operand(1), least);
-        if (a && b) return table_.min(a, b);
-        return least ? nullptr : a ? a : b;
-      }
-      default:
-        return nullptr;
+    ElementwiseKind kind = def->info().elementwise;
+    if (def->operand_count() != 2 || kind == ElementwiseKind::Mod) return nullptr;
+    bool falls = kind == ElementwiseKind::Sub || kind == ElementwiseKind::FloorDiv;  // as the second operand grows
+    Dim a = bound(def->operand(0), least), b = bound(def->operand(1), least != falls);
+    if (a && b) return arithmetic(kind, a, b);
+    return kind == ElementwiseKind::Min && !least ? (a ? a : b) : nullptr;
+  }
+
+  /// Null for an op that dims do not have.
+  Dim arithmetic(ElementwiseKind kind, Dim a, Dim b) {
+    switch (kind) {
+      case ElementwiseKind::Add: return table_.add(a, b);
+      case ElementwiseKind::Sub: return table_.sub(a, b);
+      case ElementwiseKind::Mul: return table_.mul(a, b);
+      case ElementwiseKind::Min: return table_.min(a, b);
+      case ElementwiseKind::Max: return table_.max(a, b);
+      case ElementwiseKind::FloorDiv: return table_.floordiv(a, b);
+      case ElementwiseKind::Mod: return table_.mod(a, b);
+      default: return nullptr;
     }
   }
 
@@ -246,17 +243,7 @@ class WorkMeter {
     }
     if (def->operand_count() != 2) return nullptr;
     Dim a = in_program(def->operand(0), place), b = in_program(def->operand(1), place);
-    if (!a || !b) return nullptr;
-    switch (def->info().elementwise) {
-      case ElementwiseKind::Add: return table_.add(a, b);
-      case ElementwiseKind::Sub: return table_.sub(a, b);
-      case ElementwiseKind::Mul: return table_.mul(a, b);
-      case ElementwiseKind::Min: return table_.min(a, b);
-      case ElementwiseKind::Max: return table_.max(a, b);
-      case ElementwiseKind::FloorDiv: return table_.floordiv(a, b);
-      case ElementwiseKind::Mod: return table_.mod(a, b);
-      default: return nullptr;
-    }
+    return a && b ? arithmetic(def->info().elementwise, a, b) : nullptr;
   }
 
   /// Null where another loop or data decides.

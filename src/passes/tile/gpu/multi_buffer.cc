@@ -72,16 +72,15 @@ int loops_around(Op* channel) {
 
 /// Bytes of shared memory that a kernel takes, and those that its largest result takes on its way out: as it is stored
 /// in kernels of the library, and before it is rounded in those of a program, which may exchange it so.
-int64_t shared_bytes(Op* kernel) {
-  int64_t bytes = pipeline::kept_shared_bytes, result = 0;
+int64_t bytes_with_result(Op* kernel) {
+  int64_t result = 0;
   walk(kernel, [&](Op* op) {
-    if (op->is(tile::info(OpKind::AllocShared))) bytes += tile::shared_bytes(op->result()->type());
     if (!op->is(tile::info(OpKind::Store))) return;
     Type stored = op->in(in::Store::value)->type();
     int64_t most = kernel->attr(attr::Kernel::own) ? 4 * pipeline::element_count(stored) : 0;
     result = std::max({result, pipeline::tile_bytes(stored), most});
   });
-  return bytes + result;
+  return pipeline::kept_shared_bytes + tile::allocated_shared_bytes(kernel) + result;
 }
 
 /// Bytes of one slot of each ring.
@@ -109,7 +108,7 @@ Stages buffer(Op* kernel, int64_t stages, int64_t shared_there) {
     (fits ? is_used : is_ignored) = true;
   }
   for (Op* channel : filled_once) {
-    if (shared_bytes(kernel) + slot_bytes(channel) <= shared_there) set_stages(channel, 2);
+    if (bytes_with_result(kernel) + slot_bytes(channel) <= shared_there) set_stages(channel, 2);
   }
   if (stages == 1) return Stages::Used;
   if (has_written_memory(kernel)) return is_used ? Stages::Used : Stages::ByHand;

@@ -34,11 +34,7 @@ namespace {
 
 /// Shared memory that a kernel leaves free.
 int64_t free_bytes(Op* kernel, const Machine& machine) {
-  int64_t bytes = machine.gpu.shared_per_block - pipeline::kept_shared_bytes;
-  walk(kernel, [&](Op* op) {
-    if (op->is(tile::info(OpKind::AllocShared))) bytes -= tile::shared_bytes(op->result()->type());
-  });
-  return bytes;
+  return machine.gpu.shared_per_block - pipeline::kept_shared_bytes - tile::allocated_shared_bytes(kernel);
 }
 
 bool has_roles(Op* kernel) {
