@@ -3,15 +3,15 @@ import numpy as np
 
 RNG = np.random.default_rng(11)
 CASES, OTHERS = [], []  # for all CPUs and the interpreter, and for this CPU alone
-ROUNDINGS = {"bf16": 2.0**-8, "f16": 2.0**-11, "f64": 2.0**-53}  # at most, of a number
+# At most, of a number. Sums in f64 are rounded at each step, here and by NumPy: as much as 16 of one's own.
+ROUNDINGS = {"bf16": 2.0**-8, "f16": 2.0**-11, "f64": 16 * 2.0**-53}
 
 
 def case(signature, body, inputs, wanted, tolerance=2e-5, units=None):
     """An entry of these parameters that returns `body`; `wanted` gives its results from inputs in float64.
 
     With `units` its floats are also given as bf16, f16 and f64, and results are off by at most so many roundings to
-    that
-    dtype of the greatest one: what is computed between is wider, so that few are more than the results' own."""
+    that dtype of the greatest one: what is computed between is wider, so that few are more than the results' own."""
     CASES.append((signature, body, inputs, results_of(wanted, inputs), tolerance))
     for dtype, rounding in ROUNDINGS.items() if units is not None else ():
         given = [stored(v, dtype) if v.dtype.kind == "f" else v for v in inputs]
