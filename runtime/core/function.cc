@@ -186,17 +186,17 @@ Status read_outputs(tsr_function& function, std::span<tsr_tensor_t* const> outpu
 Status check_overlaps(const tsr_function& function, const std::vector<Argument>& arguments,
                       const Placement& placement) {
   const format::Plan& plan = function.plan;
+  // As numbers: a donated output has no address.
+  auto begin_of = [&](uint32_t buffer) { return reinterpret_cast<uintptr_t>(arguments[buffer].data); };
   for (size_t i = 0; i < function.outputs.size(); ++i) {
     uint32_t output = function.outputs[i];
-    const char* begin = arguments[output].data;
-    const char* end = begin + placement.bytes[output];
+    uintptr_t begin = begin_of(output), end = begin + placement.bytes[output];
     for (uint32_t other = 0; other < plan.buffers.size(); ++other) {
       bool is_argument = plan.buffers[other].kind <= BufferKind::Output;
       if (!is_argument || other == output || other == function.donors[i]) continue;
-      const char* other_begin = arguments[other].data;
-      const char* other_end = other_begin + placement.bytes[other];
+      uintptr_t other_begin = begin_of(other), other_end = other_begin + placement.bytes[other];
       if (begin == end || other_begin == other_end) continue;
-      bool overlap = std::less<>()(begin, other_end) && std::less<>()(other_begin, end);
+      bool overlap = begin < other_end && other_begin < end;
       if (!overlap) continue;
       return invalid(title_of(function, output), " overlaps ", buffer_title(plan.buffers[other]));
     }

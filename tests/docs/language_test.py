@@ -19,7 +19,7 @@ DOCS = pages.ROOT / "docs"
 # For each line of "Not compiled yet", programs that it is about: a part of the line, and their bodies.
 NOT_YET = {
     "regions with privileges": ["x: Region[read] Tensor[B, f32]): return x"],
-    "checkpoint": ["x: Tensor[B, f32]): return checkpoint(relu)(x)", "x: Tensor[B, f32]): return remat(relu)(x)"],
+    "pmap": ["x: Tensor[B, f32]): return pmap(relu)(x)"],
     "meshes": ["x: Tensor[B, f32]):\n    with mesh(gpu[0:2]): return x"],
     "masks": ["x: Tensor[B, f32], m: Tensor[B, bool]): return x[m]",
               "x: Tensor[B, 8, 8, f32], i: Tensor[B, i32]): return x[i, :, i]"],

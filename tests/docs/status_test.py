@@ -32,9 +32,9 @@ NUMBER = r"(?<![\w.])\d+(?:\.\d+)?(?![\w]|\.\d)"
 SIZE = r"\d+³|\d+ x \d+"
 # By the first cell of the table "Not there yet": programs, each with the tag of its error.
 REFUSED = {
-    "`checkpoint`, `remat`, `pmap`": [
+    "`pmap`": [
         "def f(x: Tensor[N, f32]):\n    return sum(x)\n\n@jit\ndef g(x: Tensor[N, f32]):\n"
-        f"    return {name}(f)(x)\n" for name in ("checkpoint", "remat", "pmap")],
+        f"    return {name}(f)(x)\n" for name in ("pmap",)],
     "a derivative of a kernel without a rule": [
         "@kernel\ndef twice(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    t = tile.context(n=N)\n"
         "    return tile.load(x) * 2.0\n\n@jit\ndef g(x: Tensor[N, f32]):\n"

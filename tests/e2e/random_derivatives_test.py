@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Derivatives of random programs with nested loops, branches, scans and calls, in f64: jvp beside differences, and vjp
-beside jvp (the same number, whichever way it is computed).
+"""Derivatives of random programs with nested loops, branches, scans, checkpoints and calls, in f64: jvp beside
+differences, and vjp beside jvp (the same number, whichever way it is computed).
 
 Usage: random_derivatives_test.py BUILD_DIR [--seed N] [--count N] [--show]
 """
@@ -49,7 +49,15 @@ class Program:
             self.rng.choice(simple + (nested if depth < 3 else []))(indent, depth)
 
     def assign(self, indent, depth):
-        self.lines.append(f"{indent}{self.pick()} = {self.value()}")
+        value = self.value()
+        if self.rng.random() < 0.2:
+            value = f'checkpoint_name({value}, "kept")'
+        self.lines.append(f"{indent}{self.pick()} = {value}")
+
+    def again(self, function):
+        """The function, or one that is computed again for its derivative."""
+        policy = self.rng.choice(["", "", ', policy="matmuls"', ', policy=("kept",)'])
+        return self.rng.choice([function, f"checkpoint({function}{policy})"])
 
     def swap(self, indent, depth):
         a, b = self.rng.sample(VARIABLES, 2)
@@ -73,7 +81,7 @@ class Program:
     def scan(self, indent, depth):
         a, b = self.rng.sample(VARIABLES, 2)
         step = self.rng.choice(["(c * 0.9 + wave(e), c * e)", "(soft(c + e), c)", "(c, e * c)"])
-        inner = f"scan(lambda c, e: {step}, mean({a}), {b})"
+        inner = f"scan({self.again(f'lambda c, e: {step}')}, mean({a}), {b})"
         self.lines.append(f"{indent}s, {b} = {inner}")
         self.lines.append(f"{indent}{a} = {a} + s * 0.1")
 
@@ -82,12 +90,13 @@ class Program:
         self.loops += 1
         self.lines += [f"{indent}def each{self.loops}(v, u):", f"{indent}    for k{self.loops} in range(n):",
                        f"{indent}        v = v * 0.9 + wave(u)", f"{indent}    return v",
-                       f"{indent}{a} = vmap(each{self.loops})({a}, {b})"]
+                       f"{indent}{a} = vmap({self.again(f'each{self.loops}')})({a}, {b})"]
 
     def call(self, indent, depth):
         if not self.others:
             return self.assign(indent, depth)
-        self.lines.append(f"{indent}{', '.join(VARIABLES)} = {self.rng.choice(self.others)}(x, y, z, w, n)")
+        function = self.again(self.rng.choice(self.others))
+        self.lines.append(f"{indent}{', '.join(VARIABLES)} = {function}(x, y, z, w, n)")
 
 
 ENTRY = """

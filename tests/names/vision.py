@@ -80,6 +80,14 @@ def both(x: Tensor[N, f32]):
     y, back = vjp(f, x)
     return grad(lambda x: sum(f(x) + g(x) + x * x))(x), back(y)[0], jvp(g, (x,), (x,))[1]
 """
+CHECKPOINTED = """@remat(policy="matmuls")
+def f(x, w):
+    return tanh(x @ w)
+
+@jit
+def entry(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32]):
+    return grad(lambda w: sum(checkpoint(f)(x, w) * f(x * 2.0, w)))(w)
+"""
 LOOPS = """def step(h, row):
     h = h * 0.5 + row
     return h, sum(h)
@@ -217,6 +225,11 @@ def refused(name):
     """A transform or collective that is not there yet says so."""
     return refuses(f"@jit\ndef f(x: Tensor[B, f32]):\n    return {name}(lambda y: y)(x)\n",
                    rf"'{name}' .*\[unsupported-construct\]")
+
+
+def recomputed():
+    """checkpoint and remat: tanh is computed again, and one of the matmuls."""
+    has(dump(CHECKPOINTED, "graph", CPU), r"gir\.tanh", r"gir\.tanh", r"gir\.barrier", r"gir\.tanh", r"gir\.tanh")
 
 
 def loops():
@@ -577,10 +590,11 @@ PROGRAMS = {
         shows("f8.tsr", "graph", r"gir\.gemm %x, %w \{accum = f32\}", target=CPU), accum, optimizer),
     'mesh(devs).shard(W{"d_model"})': both(unplaced('mesh(devs).shard(W["d_model"])'), several_devices),
     "First-class autodiff (forward & reverse), custom VJP/JVP, checkpointing knobs": both(
-        derivatives, refused("checkpoint")),
+        derivatives, recomputed),
     "jit, vmap, pmap, scan, checkpoint, remat, alpa_shard": both(
-        symbolic, loops, *(refused(name) for name in ("pmap", "checkpoint", "remat", "alpa_shard"))),
-    "Op fusion, rematerialization": shows("linear.tsr", "sched", r'epilogue = \["add", "gelu", "mul", "cast"\]'),
+        symbolic, loops, recomputed, *(refused(name) for name in ("pmap", "alpa_shard"))),
+    "Op fusion, rematerialization": both(
+        shows("linear.tsr", "sched", r'epilogue = \["add", "gelu", "mul", "cast"\]'), recomputed),
     "memory planning with liveness": intervals,
     "NaN/Inf sentinels": poisoned,
     "loss-scales": no_effect(" @loss_scale(1024)", "", LOSS),
@@ -670,8 +684,8 @@ PROGRAMS = {
     "Lowering inspector": inspector,
     "Graph IR + tuned schedules + fatbins; per-arch variants": variants,
     "ordered reductions, fixed tie-breakers": ties,
-    "custom vjp/jvp, rematerialization, and checkpointing": both(derivatives, refused("checkpoint")),
-    "@jit @autodiff": both(no_effect(" @autodiff", "", AUTODIFF), refused("remat")),
+    "custom vjp/jvp, rematerialization, and checkpointing": both(derivatives, recomputed),
+    "@jit @autodiff": shows(AUTODIFF, "graph", r"@f\(", r"@f\.forward\(", r"@f\.backward\(.*%d_f", target=CPU),
     'x: Tensor["B","S","D", bf16 @accum(f32)]': block,
     "cache: KVCache, *, heads: int, p: float": block,
     'with device(gpu), prefetch(cache, into="smem", overlap="compute"):': both(

@@ -101,6 +101,7 @@ enum class DecoratorMeaning : uint8_t {
   Autodiff,
   CustomVjp,
   CustomJvp,
+  Checkpoint,
   Unsupported,
 };
 

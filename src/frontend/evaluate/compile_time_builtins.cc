@@ -326,6 +326,26 @@ Datum make_mapped(Evaluator& evaluator, const BoundArguments& arguments) {
   return Datum::object(std::make_shared<MappedFunction>(arguments[0], arguments[1], arguments[2], arguments.call));
 }
 
+/// checkpoint(f).
+Datum make_checkpointed(Evaluator& evaluator, const BoundArguments& arguments) {
+  if (!takes_function(evaluator, arguments, "checkpoint")) return Datum::poison();
+  std::optional<CheckpointPolicy> policy = checkpoint_policy(arguments[1]);
+  if (policy) {
+    return Datum::object(std::make_shared<CheckpointedFunction>(arguments[0], std::move(*policy), arguments.call));
+  }
+  if (arguments[1].is_poison()) return Datum::poison();
+  bool is_text = arguments[1].is(DatumKind::String);
+  auto builder = evaluator.report(diag::wrong_kind, arguments.locs[1], "'policy' of 'checkpoint'",
+                                  is_text ? to_text(arguments[1]) : describe(arguments[1]), checkpoint_policies);
+  if (is_text) {
+    builder.help(fmt::format("a name that checkpoint_name gives is in a tuple: policy=({},)", to_text(arguments[1])));
+  }
+  if (arguments[1].is_ir()) {
+    builder.help("checkpoint takes the function and is called with the arguments: checkpoint(f)(x)");
+  }
+  return Datum::poison();
+}
+
 }  // namespace
 
 std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& builtin,
@@ -335,6 +355,8 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
   switch (BuiltinId(builtin.id)) {
     case BuiltinId::Vmap:
       return make_mapped(evaluator, arguments);
+    case BuiltinId::Checkpoint:
+      return make_checkpointed(evaluator, arguments);
     case BuiltinId::Range:
       return make_range(evaluator, arguments);
     case BuiltinId::ToInt:

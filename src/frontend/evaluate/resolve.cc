@@ -120,8 +120,9 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
       return false;
     }
   }
-  if (!decorator.arguments.empty() && !has_schedule && row.meaning != DecoratorMeaning::Numerics &&
-      !row.gives_derivative()) {
+  bool takes_any = has_schedule || row.meaning == DecoratorMeaning::Numerics ||
+                   row.meaning == DecoratorMeaning::Checkpoint || row.gives_derivative();
+  if (!decorator.arguments.empty() && !takes_any) {
     size_t given = decorator.arguments.size();
     auto builder = report(diag::wrong_argument_count, decorator.loc, "@" + name, "no arguments",
                           given == 1 ? "1 is" : fmt::format("{} are", given));
@@ -147,6 +148,55 @@ bool Session::check_decorator(const ast::Def& def, const ast::Decorator& decorat
     return false;
   }
   return true;
+}
+
+/// The policy of `@checkpoint`, which is written there: no other name is known yet.
+CheckpointPolicy Session::policy_of(const ast::Decorator& decorator) {
+  if (decorator.arguments.empty()) return {};
+  const ast::Argument& argument = decorator.arguments[0];
+  auto value_of = [](const ast::Expr& expr) {
+    const auto* text = ast::as<ast::String>(&expr);
+    return text ? Datum::string(std::string(text->value)) : Datum::none();
+  };
+  Datum value = value_of(*argument.value);
+  const ast::ExprList* elements = nullptr;
+  if (const auto* tuple = ast::as<ast::Tuple>(argument.value)) elements = &tuple->elements;
+  if (const auto* list = ast::as<ast::List>(argument.value)) elements = &list->elements;
+  if (elements) {
+    std::vector<Datum> names;
+    for (const ast::Expr* element : *elements) names.push_back(value_of(*element));
+    value = Datum::tuple(std::move(names));
+  }
+  bool fits = decorator.arguments.size() == 1 && (argument.name.text.empty() || argument.name.text == "policy");
+  std::optional<CheckpointPolicy> policy = fits ? checkpoint_policy(value) : std::nullopt;
+  if (policy) return *policy;
+  report(diag::wrong_kind, decorator.loc, fmt::format("the argument of '@{}'", decorator_name(decorator)),
+         source_text(sources(), fits ? argument.value->loc : decorator.loc),
+         fmt::format("policy={}, written there,", checkpoint_policies));
+  return {};
+}
+
+/// Entries alone are called from outside.
+void Session::warn_of_autodiff(const Function& function) {
+  for (const ast::Decorator& decorator : function.def->decorators) {
+    const names::DecoratorRow* row = find_decorator(decorator_name(decorator));
+    if (!row || row->meaning != DecoratorMeaning::Autodiff) continue;
+    report(diag::hint_no_effect, decorator.loc, "'@autodiff' of a function that is not an entry", "any target")
+        .help("with '@jit', it makes entries for the derivatives; in a program, 'grad' and 'vjp' take them");
+  }
+}
+
+/// A rule stands for the ops of its function, and a kernel has no derivative without one.
+void Session::warn_of_checkpoints(const Function& function) {
+  bool is_kernel = function.kind == FunctionKind::Kernel;
+  if (!is_kernel && !function.vjp && !function.jvp) return;
+  for (const ast::Decorator& decorator : function.def->decorators) {
+    const names::DecoratorRow* row = find_decorator(decorator_name(decorator));
+    if (!row || row->meaning != DecoratorMeaning::Checkpoint) continue;
+    report(diag::hint_no_effect, decorator.loc, fmt::format("'@{}'", decorator_name(decorator)), "any target")
+        .help(is_kernel ? "put it before the function that calls the kernel"
+                        : "derivatives call the rule, and compute nothing of the function again");
+  }
 }
 
 /// The compiler chooses the tiles of a kernel on whole tensors, whatever schedule it has.
@@ -208,9 +258,11 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
       case DecoratorMeaning::CustomJvp:
         function->jvp = decorator.arguments[0].value;
         break;
+      case DecoratorMeaning::Checkpoint:
+        function->checkpoint = policy_of(decorator);
+        break;
       case DecoratorMeaning::Autodiff:
-        report(diag::hint_no_effect, decorator.loc, "'@autodiff'", "any target")
-            .note({}, "derivatives are taken where 'grad', 'vjp' or 'jvp' asks for them");
+        function->autodiff = true;
         break;
       case DecoratorMeaning::Unsupported:
         function->unsupported = name;
@@ -219,6 +271,8 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
   }
   if (function->kind == FunctionKind::Kernel) find_whole_tensors(*this, *function);
   if (function->of_tiles) warn_of_schedules(def);
+  if (function->checkpoint) warn_of_checkpoints(*function);
+  if (function->autodiff && function->kind != FunctionKind::Jit) warn_of_autodiff(*function);
   return function;
 }
 

@@ -112,6 +112,9 @@ class Session {
   /// The function that a def stands for in a scope; unknown decorators are reported.
   Function* make_function(const ast::Def& def, Scope& scope);
   bool check_decorator(const ast::Def& def, const ast::Decorator& decorator);
+  CheckpointPolicy policy_of(const ast::Decorator& decorator);
+  void warn_of_checkpoints(const Function& function);
+  void warn_of_autodiff(const Function& function);
   /// A method of the instance that has this scope; the same function each time.
   Function* method(const ast::Def& def, Scope& scope);
   /// Whether a name that nothing defines occurs for the first time in a file: more uses are no more

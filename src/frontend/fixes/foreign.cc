@@ -44,7 +44,7 @@ constexpr std::string_view backward =
     "derivatives are functions of functions: value_and_grad(loss)(w, x) gives the loss and its gradient by w, which "
     "adamw of tessera.nn takes";
 constexpr std::string_view computed_again =
-    "a run-time loop that is taken backwards computes its iterations again: leave it out";
+    "'@checkpoint', or '@checkpoint(policy=\"matmuls\")', says what derivatives of the function compute again";
 constexpr std::string_view counts_data =
     "its result would have a size that depends on values; where(mask, x, 0.0) keeps the shape";
 constexpr std::string_view parted = "parts are slices, {0}[:, :n] and {0}[:, n:], or split and chunk of tessera.nn";
@@ -143,7 +143,6 @@ constexpr Row names[] = {
     {"custom_vjp", "a rule is a decorator: '@custom_vjp(rule)' before the function"},
     {"stop_gradient", "it is a function of tessera.nn: from tessera.nn import stop_gradient"},
     {"pmap", "functions take tensors with more axes: declare the axis, x: Tensor[B, D, f32]"},
-    {"checkpoint", computed_again},
     {"eye", "rows of an identity are one_hot(arange(4, i64), 4) of tessera.nn"},
     {"identity", "rows of an identity are one_hot(arange(4, i64), 4) of tessera.nn"},
     {"diag", "a diagonal is x * one_hot(arange(4, i64), 4) of tessera.nn"},
@@ -554,8 +553,7 @@ std::string_view help_for_decorator(std::string_view dotted) {
       {"jit", entry}, {"njit", entry}, {"filter_jit", entry}, {"script", entry}, {"compile", entry},
       {"function", entry}, {"partial", entry}, {"lru_cache", left_out}, {"cache", left_out}, {"no_grad", left_out},
       {"inference_mode", left_out}, {"wraps", left_out}, {"override", left_out}, {"contextmanager", left_out},
-      {"torch_checkpoint", left_out}, {"checkpoint", computed_again},
-      {"remat", computed_again},
+      {"torch_checkpoint", computed_again}, {"checkpoint", computed_again}, {"remat", computed_again},
       {"compact", "fields and params are declared in the module: w: Param[I, O, f32]"},
       {"property", "leave it out: what is computed is called, self.extent()"}, {"cached_property", method},
       {"staticmethod", method}, {"classmethod", method}, {"abstractmethod", method},

@@ -28,6 +28,21 @@ Measure TransformedFunction::measure() const {
   return all;
 }
 
+std::optional<CheckpointPolicy> checkpoint_policy(const Datum& value) {
+  CheckpointPolicy policy;
+  if (value.is(DatumKind::String)) {
+    policy.matmuls = value.as_string() == "matmuls";
+    if (policy.matmuls || value.as_string() == "nothing") return policy;
+    return std::nullopt;
+  }
+  if (!value.is_sequence()) return std::nullopt;
+  for (const Datum& name : value.elements()) {
+    if (!name.is(DatumKind::String)) return std::nullopt;
+    policy.names.emplace_back(name.as_string());
+  }
+  return policy;
+}
+
 bool is_function(const Datum& value) {
   return value.is(DatumKind::Function) || value.is(DatumKind::Builtin) || value.object_as<TransformedFunction>();
 }

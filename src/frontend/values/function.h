@@ -1,6 +1,7 @@
 #pragma once
 // Functions and files as values.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,6 +27,12 @@ struct SourceModule {
   bool broken = false;  ///< it has syntax errors
 };
 
+/// What a function keeps for its derivatives, beside its arguments, of what it computes.
+struct CheckpointPolicy {
+  bool matmuls = false;            ///< the results of matmuls
+  std::vector<std::string> names;  ///< what checkpoint_name calls so
+};
+
 enum class FunctionKind : uint8_t { Plain, Jit, Kernel };
 
 /// A def or lambda with the scope around it.
@@ -37,12 +44,14 @@ struct Function {
   Scope* scope = nullptr;
   Loc loc;
   bool pure = false;        ///< `@pure`
+  bool autodiff = false;    ///< `@autodiff`
   bool is_method = false;   ///< of an instance: its first parameter, `self`, is in the scope
   bool of_tiles = false;    ///< a kernel on whole tensors: `tile.dot` is their matmul
   std::string unsupported;  ///< a decorator that is known and not compiled yet
   const ast::Decorator* numerics = nullptr;  ///< `@verify.numerics(…)`
   const ast::Expr* vjp = nullptr;  ///< the rule of `@custom_vjp`
   const ast::Expr* jvp = nullptr;  ///< and of `@custom_jvp`
+  std::optional<CheckpointPolicy> checkpoint;  ///< of `@checkpoint`
   std::vector<std::pair<Datum, Loc>> schedules;  ///< of `with_schedule`, beside the decorators'
 
   /// The parameters that calls give arguments for: of a method without `self`.
@@ -101,6 +110,23 @@ class MappedFunction : public TransformedFunction {
  private:
   Datum in_axes_, out_axes_;
 };
+
+/// checkpoint(f): f, whose values are computed again where it is taken backwards.
+class CheckpointedFunction : public TransformedFunction {
+ public:
+  CheckpointedFunction(Datum function, CheckpointPolicy policy, Loc loc)
+      : TransformedFunction(std::move(function), loc), policy_(std::move(policy)) {}
+  const CheckpointPolicy& policy() const { return policy_; }
+  std::string_view name() const override { return "checkpoint"; }
+
+ private:
+  CheckpointPolicy policy_;
+};
+
+/// The policy that a value says: "nothing", "matmuls", or a tuple or list of names; nullopt for any other value.
+std::optional<CheckpointPolicy> checkpoint_policy(const Datum& value);
+/// The form of such a value, for messages.
+inline constexpr std::string_view checkpoint_policies = "'nothing', 'matmuls', or a tuple of names";
 
 /// Whether a value can be called: a function, or what a transform made of one.
 bool is_function(const Datum& value);

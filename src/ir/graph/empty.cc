@@ -23,6 +23,9 @@ bool computes_nothing(Op* op) {
     case OpKind::KernelCall:
     case OpKind::CustomCall:
     case OpKind::CustomTangent:
+    case OpKind::Checkpoint:
+    case OpKind::CheckpointTangent:
+    case OpKind::Named:
     case OpKind::Full:
     case OpKind::Constant:
     case OpKind::Iota:
@@ -32,7 +35,8 @@ bool computes_nothing(Op* op) {
     case OpKind::Transpose:
     case OpKind::Slice:
     case OpKind::Windows:
-    case OpKind::UpdateSlice: return false;
+    case OpKind::UpdateSlice:
+    case OpKind::Barrier: return false;
     case OpKind::Reduce:
     case OpKind::Gemm:
     case OpKind::Softmax:

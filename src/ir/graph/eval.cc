@@ -304,6 +304,7 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
     case OpKind::Func:
     case OpKind::Return:
     case OpKind::Reshape:
+    case OpKind::Barrier:
     case OpKind::FlashAttention:
     case OpKind::KernelCall:
     case OpKind::UpdateSlice:
@@ -314,6 +315,9 @@ Status Evaluator::compute(Op* op, TensorValue& result) {
     case OpKind::Yield:
     case OpKind::CustomCall:
     case OpKind::CustomTangent:
+    case OpKind::Checkpoint:
+    case OpKind::CheckpointTangent:
+    case OpKind::Named:
       TSR_UNREACHABLE("an op that is evaluated elsewhere");
   }
   return success;
@@ -325,10 +329,11 @@ Status Evaluator::reshape(Op* op) {
     diagnostics_.report(diag::eval_unknown_dim, op->loc(), op->result()->type()->text);
     return failure;
   }
-  std::optional<TensorValue> value = take(op->in(in::Reshape::a));
+  std::optional<TensorValue> value = take(op->operand(0));
   if (!value) return too_large(op, op->result()->type());
   value->reshape(std::move(*sizes));
   hold(op->result(), std::move(*value));
+  for (unsigned i = 1; i < op->operand_count(); ++i) release(op->operand(i));
   return success;
 }
 
@@ -384,7 +389,8 @@ Status Evaluator::evaluate_op(Op* op) {
     return failure;
   }
   switch (kind_of(op)) {
-    case OpKind::Reshape: return reshape(op);
+    case OpKind::Reshape:
+    case OpKind::Barrier: return reshape(op);
     case OpKind::KernelCall: return call(op);
     case OpKind::FlashAttention: return flash_attention(op);
     case OpKind::UpdateSlice: return update_slice(op);

@@ -88,6 +88,9 @@ void jvp_for(Op* op, Forward& forward);
 void jvp_while(Op* op, Forward& forward);
 void jvp_cond(Op* op, Forward& forward);
 void jvp_custom_call(Op* op, Forward& forward);
+void jvp_checkpoint(Op* op, Forward& forward);
+/// Of what is its first operand: the tangent of that.
+void jvp_same(Op* op, Forward& forward);
 void jvp_custom_tangent(Op* op, Forward& forward);
 void jvp_kernel_call(Op* op, Forward& forward);
 /// Of what has no operands of floats.
@@ -112,6 +115,7 @@ void vmap_check(Op* op, Batch& batch);
 void vmap_for(Op* op, Batch& batch);
 void vmap_while(Op* op, Batch& batch);
 void vmap_cond(Op* op, Batch& batch);
+void vmap_checkpoint(Op* op, Batch& batch);
 
 // and for `transpose`.
 void transpose_elementwise(Op* op, Backward& backward);
@@ -128,5 +132,6 @@ void transpose_update_slice(Op* op, Backward& backward);
 void transpose_for(Op* op, Backward& backward);
 void transpose_cond(Op* op, Backward& backward);
 void transpose_custom_tangent(Op* op, Backward& backward);
+void transpose_checkpoint_tangent(Op* op, Backward& backward);
 
 }  // namespace tessera::graph

@@ -41,6 +41,21 @@ std::string unused_counter(std::string_view like, Block* block) {
 
 }  // namespace
 
+std::vector<Value*> captured_values(Op* op) {
+  std::vector<Value*> captured;
+  std::set<Block*> inside;
+  std::set<Value*> seen;
+  for (unsigned r = 0; r < op->region_count(); ++r) inside.insert(op->region(r)->front());
+  walk(op, [&](Op* inner) {
+    for (unsigned r = 0; r < inner->region_count(); ++r) inside.insert(inner->region(r)->front());
+    for (unsigned i = 0; i < inner->operand_count(); ++i) {
+      Value* value = inner->operand(i);
+      if (!inside.count(value->parent_block()) && seen.insert(value).second) captured.push_back(value);
+    }
+  });
+  return captured;
+}
+
 Op* copied(Op* op, Builder& builder, Values& values) {
   Op* copy = op->module()->clone(op, values);
   builder.insert(copy);

@@ -44,6 +44,9 @@ Type plain(Builder& builder, Type type);
 void yield(Builder& builder, std::vector<Value*> values);
 std::vector<Value*> yielded(Block* block);
 
+/// The values from outside that regions of the op use, each once.
+std::vector<Value*> captured_values(Op* op);
+
 /// A copy of an op at the builder's point, whose loops have counters of their own.
 Op* copied(Op* op, Builder& builder, Values& values);
 /// The same of all ops of a block but the one that ends it.

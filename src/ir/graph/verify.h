@@ -40,6 +40,7 @@ void verify_flash_attention(Op* op, OpVerifier& verifier);
 
 // State and control flow (verify_control.cc).
 void verify_update_slice(Op* op, OpVerifier& verifier);
+void verify_barrier(Op* op, OpVerifier& verifier);
 void verify_check(Op* op, OpVerifier& verifier);
 void verify_kernel_call(Op* op, OpVerifier& verifier);
 void verify_for(Op* op, OpVerifier& verifier);

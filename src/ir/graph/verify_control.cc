@@ -67,6 +67,8 @@ void verify_update_slice(Op* op, OpVerifier& verifier) {
   }
 }
 
+void verify_barrier(Op* op, OpVerifier& verifier) { expect_inferred(op, verifier); }
+
 void verify_check(Op* op, OpVerifier& verifier) {
   expect_condition(verifier, op->in(in::Check::condition));
 }

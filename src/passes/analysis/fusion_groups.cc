@@ -6,6 +6,7 @@
 #include "ir/graph/ops.h"
 #include "ir/numbers/elementwise.h"
 #include "passes/analysis/fusion_builder.h"
+#include "passes/analysis/group_order.h"
 
 namespace tessera {
 
@@ -80,7 +81,7 @@ std::vector<FusionGroup> FusionBuilder::run() {
     if (is_fusible(op) && group_of(op) < 0) grow_generated(op);
   }
   find_outputs();
-  return in_order();
+  return late_order(in_order(), reads_);
 }
 
 int FusionBuilder::group_of(Op* op) const {
@@ -126,18 +127,23 @@ void FusionBuilder::find_outputs() {
 }
 
 std::vector<FusionGroup> FusionBuilder::in_order() {
-  // Depth first from each op in order of the program. A group waits only for groups of ops that
-  // stand before its last op, so the stack is as deep as chains of such waits; it is kept
-  // explicitly.
+  // Depth first from the last op of each group in order of the program: what is read last is there for the shortest
+  // time. A group waits only for groups of ops that stand before its last op, so the stack is as deep as chains of such
+  // waits; it is kept explicitly.
   std::vector<int> state(groups_.size());
   std::vector<FusionGroup> ordered;
   std::vector<std::pair<int, bool>> stack;
   // Checks come as early as may be: before what a call must not have done when one of them ends it.
-  std::vector<Op*> firsts = reads_.ops();
-  std::stable_partition(firsts.begin(), firsts.end(),
+  std::vector<Op*> ops = reads_.ops();
+  std::stable_partition(ops.begin(), ops.end(),
                         [](Op* op) { return graph::kind_of(op) == graph::OpKind::Check; });
-  for (Op* first : firsts) {
-    if (group_of(first) >= 0) stack.push_back({group_of(first), false});
+  std::vector<size_t> last(groups_.size());
+  for (Op* op : ops) {
+    if (int g = group_of(op); g >= 0) last[size_t(g)] = std::max(last[size_t(g)], reads_.position(op));
+  }
+  for (Op* op : ops) {
+    int of = group_of(op);
+    if (of >= 0 && last[size_t(of)] == reads_.position(op)) stack.push_back({of, false});
     while (!stack.empty()) {
       auto [g, done] = stack.back();
       stack.pop_back();
@@ -148,9 +154,9 @@ std::vector<FusionGroup> FusionBuilder::in_order() {
       if (state[size_t(g)] != 0) continue;
       state[size_t(g)] = 1;
       stack.push_back({g, true});
-      for (Op* op : ops_of(groups_[size_t(g)])) {
-        for (unsigned i = 0; i < reads_.operand_count(op); ++i) {
-          Op* def = reads_.read(op, i).base->def();
+      for (Op* member : ops_of(groups_[size_t(g)])) {
+        for (unsigned i = 0; i < reads_.operand_count(member); ++i) {
+          Op* def = reads_.read(member, i).base->def();
           int needed = def ? group_of(def) : -1;
           if (needed >= 0 && state[size_t(needed)] == 0) stack.push_back({needed, false});
         }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "ir/graph/ops.h"
+#include "ir/graph/regions.h"
 #include "ir/numbers/mma.h"
 #include "passes/analysis/image_windows.h"
 #include "support/check.h"
@@ -112,21 +113,6 @@ bool is_widening_cast(Op* op) {
                                       dtype_info(from).bits < dtype_info(to).bits);
 }
 
-std::vector<Value*> captured_values(Op* op) {
-  std::vector<Value*> captured;
-  std::set<Block*> inside;
-  std::set<Value*> seen;
-  for (unsigned r = 0; r < op->region_count(); ++r) inside.insert(op->region(r)->front());
-  walk(op, [&](Op* inner) {
-    for (unsigned r = 0; r < inner->region_count(); ++r) inside.insert(inner->region(r)->front());
-    for (unsigned i = 0; i < inner->operand_count(); ++i) {
-      Value* value = inner->operand(i);
-      if (!inside.count(value->parent_block()) && seen.insert(value).second) captured.push_back(value);
-    }
-  });
-  return captured;
-}
-
 GraphReads::GraphReads(Block* block, const Machine* machine)
     : dims_(&block->parent_op()->module()->context().dims()),
       machine_(machine),
@@ -173,7 +159,7 @@ void GraphReads::find_live() {
       if (Op* def = operand_of(op, i)->def()) live.insert(def);
     }
     if (op->region_count() == 0) continue;
-    for (Value* value : captured_[op] = captured_values(op)) {
+    for (Value* value : captured_[op] = graph::captured_values(op)) {
       if (value->def()) live.insert(value->def());
     }
   }
@@ -193,6 +179,7 @@ void GraphReads::add(Op* op) {
   }
   if (role == GraphRole::Source || role == GraphRole::Constant) return;
   ops_.push_back(op);
+  if (graph::kind_of(op) == OpKind::Barrier) return add_operand(op, 0, returned(op->operand(0)));
   if (role == GraphRole::Host) return add_host(op);
   if (graph::kind_of(op) == OpKind::UpdateSlice) {
     add_operand(op, graph::in::UpdateSlice::buffer, returned(op->operand(0)));
@@ -241,6 +228,7 @@ unsigned GraphReads::operand_count(Op* op) const {
     auto it = forced_.find(op->result());
     if (it != forced_.end()) return it->second.base ? 1 : 0;
   }
+  if (graph::kind_of(op) == OpKind::Barrier) return 1;  // what stands behind others keeps their order
   auto captured = captured_.find(op);
   size_t more = captured == captured_.end() ? 0 : captured->second.size();
   return op->operand_count() + unsigned(more);

@@ -42,9 +42,6 @@ GraphRole graph_role(Op* op);
 /// True for a cast that loses nothing and costs nothing beside a load.
 bool is_widening_cast(Op* op);
 
-/// The values from outside that regions of the op use, each once.
-std::vector<Value*> captured_values(Op* op);
-
 class GraphReads {
  public:
   /// On a CPU matmuls read windows that strides cannot say as they lie (window_matmul_form), and with a copy engine

@@ -245,6 +245,36 @@ TEST_CASE("derivatives that a program gives its functions") {
   CHECK(once.at(1).values == std::vector<double>{2, 4});
 }
 
+TEST_CASE("derivatives of functions that are computed again") {
+  const std::string functions =
+      "def wide(x, y):\n    return tanh(checkpoint_name(x * y, \"inner\") * x)\n"
+      "@checkpoint\ndef pair(x, y):\n    return sin(x) * y, sum(x), cast(sum(y), i32)\n"
+      "@custom_vjp(lambda y, dy, x, w: (dy * w, dy * x))\n@custom_jvp(lambda y, d, x, w: d[0] * w + d[1] * x)\n"
+      "def product(x, w):\n    return x * w\n";
+  for (const char* expression :
+       {"checkpoint(wide)(x, y) * x", "checkpoint(wide, policy=(\"inner\",))(x, y) * x",
+        "checkpoint(checkpoint(wide))(x, y)", "checkpoint(lambda a: wide(a, y) * x)(x * y)",
+        "remat(lambda a: a.T @ sin(a @ (x.T @ y)), policy=\"matmuls\")(x)", "pair(x, y)[0] + pair(x * y, x)[1]",
+        "checkpoint(lambda x: product(sin(x), y))(x) * y",
+        "checkpoint(vmap(wide))(x, y)", "vmap(checkpoint(wide))(x, y)", "checkpoint(lambda x: y)(x) * x",
+        "checkpoint(lambda x: jvp(sin, (x,), (y,))[1])(x)", "checkpoint(lambda x: (x, x)[1])(x) * y",
+        "checkpoint(lambda x: grad(lambda x: sum(sin(x) * y))(x))(x)"}) {
+    check_both({x34, y34}, expression, functions);
+  }
+  for (const char* body : {"    z = y\n    for i in range(R):\n        z = checkpoint(wide)(z, x[i])\n    return z\n",
+                           "    def run(z):\n        for i in range(R):\n            z = wide(z, x[i])\n"
+                           "        return z\n    return checkpoint(run)(y)\n"}) {
+    Derived in_loop({{"x", {5, 3}, -1.5, 1.5, DType::F64, "R, 3"}, {"y", {3}}}, functions, body);
+    in_loop.check("value");
+    in_loop.check("second");
+  }
+  auto results = ::run(
+      "@jit\ndef f(x: Tensor[2, f32]):\n    y, back = vjp(checkpoint(lambda x: x * x), x)\n"
+      "    return y, back(x)[0], back(1.0)[0]\n", "f", {{{2}, {3, 5}}});
+  CHECK(results.at(1).values == std::vector<double>{18, 50});
+  CHECK(results.at(2).values == std::vector<double>{6, 10});
+}
+
 TEST_CASE("gradients have the form of what they are by") {
   std::string text =
       "def f(pair, n, x):\n    return sum(pair[0] * x) + sum(pair[1]) * float(n)\n"

@@ -81,6 +81,7 @@ const std::vector<Accepted>& accepted() {
        "%r: tensor<B, f32> = gir.cross_entropy %l, %t"},
       {{"%b: tensor<4 x D, f32>", "%u: tensor<2 x D, f32>", "%s: tensor<i64>"},
        "%r: tensor<4 x D, f32> = gir.update_slice %b, %u, %s {axis = 0, wrap = true}"},
+      {{"%a: tensor<B, f32>", "%b: tensor<i32>"}, "%r: tensor<B, f32> = gir.barrier %a, [%b, %a]"},
       {{"%s: tensor<u64>"}, "%r: tensor<B x 3, f32> = gir.philox_uniform %s {stream = 7}"},
       {{"%s: tensor<u64>"}, "%r: tensor<B x 3, f32> = gir.philox_normal %s {stream = -7}"},
       {{"%a: tensor<B, f32>"},
@@ -269,6 +270,18 @@ const std::vector<Refused>& refused() {
       {{"%a: tensor<B, f32>"},
        "%r: tensor<B, f32> = gir.custom_tangent [%a], [%a], [%a] {call = 0}",
        "it is there only while a graph is built"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.checkpoint [%a] {kept = 0} do { gir.yield [%a] }",
+       "it is there only while a graph is built"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.checkpoint_tangent [%a], [%a]",
+       "it is there only while a graph is built"},
+      {{"%a: tensor<B, f32>"},
+       "%r: tensor<B, f32> = gir.named %a {name = \"a\"}",
+       "it is there only while a graph is built"},
+      {{"%a: tensor<B, f32>", "%b: tensor<i32>"},
+       "%r: tensor<C, f32> = gir.barrier %a, [%b]",
+       "the result has dims [C], not [B]"},
   };
   return cases;
 }
@@ -390,7 +403,8 @@ TEST_CASE("loops and branches that do not hold together are refused") {
 
 TEST_CASE("every graph op is read back as printed") {
   std::set<std::string> seen = {"gir.func", "gir.return", "gir.check", "gir.cond", "gir.for", "gir.while", "gir.yield",
-                                "gir.custom_call", "gir.custom_tangent"};
+                                "gir.custom_call", "gir.custom_tangent", "gir.checkpoint",
+                                "gir.checkpoint_tangent", "gir.named"};
   std::vector<Accepted> cases = accepted();
   for (const OpInfo* row : elementwise_rows()) cases.push_back(elementwise_case(row));
   for (const Accepted& c : cases) {

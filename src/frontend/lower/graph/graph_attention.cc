@@ -277,8 +277,7 @@ Datum GraphBuilder::flash_attention(const BoundArguments& given) {
     evaluator_.add_effect("rng", arguments.call);
     options.seed = seed(arguments.call);
     if (!options.seed) return Datum::poison();
-    std::string stream = fmt::format("{}.{}", symbol_name(function_.op), function_.streams++);
-    options.stream = int64_t(hash64(stream) >> 1);
+    options.stream = int64_t(hash64(next_stream()) >> 1);
   }
   if (!arguments[ScoreMod].is_none() || !arguments[MaskMod].is_none())
     return attention_kernel(*tensors, options, arguments);

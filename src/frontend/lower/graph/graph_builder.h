@@ -89,6 +89,7 @@ class GraphBuilder final : public Lowering {
   std::optional<Datum> call_object(const Datum& callee, std::vector<CallArgument>& arguments, Loc loc) override;
   std::optional<Datum> call_function(const Function& function, std::vector<CallArgument>& arguments,
                                      Loc loc) override;
+  std::optional<Datum> call_body(const Function& function, std::vector<CallArgument>& arguments, Loc loc);
   std::optional<Datum> param(const ParamDeclaration& declaration, Loc loc) override;
   std::optional<Flow> for_each(const Datum& iterable, const ast::For& loop, Scope& scope) override;
   std::optional<Flow> branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) override;
@@ -357,7 +358,6 @@ class GraphBuilder final : public Lowering {
   std::optional<std::vector<size_t>> differentiated(const GradientFunction& gradient,
                                                     const std::vector<CallArgument>& arguments, Loc loc);
   Datum call_gradient(const GradientFunction& gradient, std::vector<CallArgument> arguments, Loc loc);
-  static void drop(const std::vector<Op*>& ops);
   Datum jvp(const BoundArguments& arguments);
   bool collect_directions(const Datum& primal, const Datum& direction, Loc loc, std::vector<Value*>& directions);
   Datum vjp(const BoundArguments& arguments);
@@ -373,7 +373,18 @@ class GraphBuilder final : public Lowering {
   Datum call_rule(const CustomCall& call, const ast::Expr& rule, const std::vector<Value*>& inputs, Datum result,
                   Datum derivatives, Loc loc);
   Value* derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc loc);
-  void dissolve_custom_calls();
+  void dissolve_records();
+
+  // Functions whose values are computed again (graph_checkpoint.cc).
+  bool is_kept_apart() const;
+  Datum record_checkpoint(const CheckpointPolicy& policy, const std::function<Datum()>& run, Loc loc);
+  void warn_of_unused_names(const CheckpointPolicy& policy, Block* block, Loc loc);
+  Datum call_checkpointed(const CheckpointedFunction& function, std::vector<CallArgument> arguments, Loc loc);
+  Datum checkpoint_name(const BoundArguments& arguments);
+
+  // Entries for derivatives (graph_halves.cc).
+  bool add_derivatives(const Function& function, std::vector<Attr>& names, std::vector<Value*>& returned);
+  void build_halves(const Function& function, const Signature& signature, const std::string& symbol);
 
   // Functions of many examples and of one after the other (graph_vmap.cc, graph_scan.cc).
   class Examples;
@@ -455,6 +466,7 @@ class GraphBuilder final : public Lowering {
   void finish_arguments();
   void check_argument_names(const Function& function);
   Value* seed(Loc loc);
+  std::string next_stream();
   void build_initialiser(const ParamDeclaration& declaration);
   void share_initialiser(const ParamDeclaration& declaration);
   const ParamType* param_type(const ParamDeclaration& declaration);

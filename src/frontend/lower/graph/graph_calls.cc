@@ -210,6 +210,12 @@ Loc with_call(Loc loc, uint32_t call) {
 std::optional<Datum> GraphBuilder::call_function(const Function& function, std::vector<CallArgument>& arguments,
                                                  Loc loc) {
   if (has_rule(function)) return record_custom(function, std::move(arguments), loc);
+  if (!function.checkpoint || !is_kept_apart()) return call_body(function, arguments, loc);
+  auto run = [&] { return *call_body(function, arguments, loc); };
+  return record_checkpoint(*function.checkpoint, run, loc);
+}
+
+std::optional<Datum> GraphBuilder::call_body(const Function& function, std::vector<CallArgument>& arguments, Loc loc) {
   if (function.kind == FunctionKind::Kernel)
     return call_kernel(function, std::move(arguments), loc);
   if (function.lambda) return std::nullopt;
@@ -399,8 +405,7 @@ bool GraphBuilder::bind_seed(const Function& function, const Signature& signatur
     Value* source = seed(loc);
     if (!source) return false;
     evaluator_.add_effect("rng", loc);
-    std::string stream = fmt::format("{}.{}", symbol_name(function_.op), function_.streams++);
-    Value* own = graph::scalar(builder_, int64_t(philox::stream_of(stream) >> 1), DType::U64);
+    Value* own = graph::scalar(builder_, int64_t(philox::stream_of(next_stream()) >> 1), DType::U64);
     value = handle(graph::elementwise(builder_, ElementwiseKind::Xor, {source, own}), {DType::U64, {}, false}, loc);
   }
   scope.set(seed_of_call, value, signature.parameters.back().loc);

@@ -69,6 +69,8 @@ std::optional<Datum> GraphBuilder::call_builtin(const Builtin& builtin, const Bo
       return vjp(arguments);
     case BuiltinId::Jvp:
       return jvp(arguments);
+    case BuiltinId::CheckpointName:
+      return checkpoint_name(arguments);
     case BuiltinId::Scan:
       return scan(arguments);
     case BuiltinId::Map:
@@ -282,10 +284,7 @@ Datum GraphBuilder::random(BuiltinId id, const BoundArguments& arguments) {
   }
   if (!function_.initialised) evaluator_.add_effect("rng", arguments.call);
   // An initialiser's seed is one of the param, so that params can share it.
-  uint64_t stream = function_.streams++;
-  if (!function_.initialised) {
-    stream = philox::stream_of(fmt::format("{}.{}", symbol_name(function_.op), stream));
-  }
+  uint64_t stream = function_.initialised ? function_.streams++ : philox::stream_of(next_stream());
   Value* source = seed(arguments.call);
   if (!source) return Datum::poison();
   builder_.set_loc(arguments.call);

@@ -261,12 +261,15 @@ std::unique_ptr<graph::DerivativeLibrary> GraphBuilder::derivative_library(Loc l
   return std::make_unique<Library>(*this, loc);
 }
 
-/// Puts the ops of recorded calls in the place of these; a complete graph has none.
-void GraphBuilder::dissolve_custom_calls() {
-  std::vector<Op*> calls, tangents;
+/// Leaves no ops of records, which a complete graph does not have: those of the calls are in the place of these.
+void GraphBuilder::dissolve_records() {
+  std::vector<Op*> calls, names, tangents;
   walk(function_.op, [&](Op* op) {
-    if (op->is(graph::info(OpKind::CustomCall))) calls.push_back(op);
-    if (op->is(graph::info(OpKind::CustomTangent))) tangents.push_back(op);
+    bool is_call = op->is(graph::info(OpKind::CustomCall)) || op->is(graph::info(OpKind::Checkpoint));
+    bool is_tangent = op->is(graph::info(OpKind::CustomTangent)) || op->is(graph::info(OpKind::CheckpointTangent));
+    if (is_call) calls.push_back(op);
+    if (is_tangent) tangents.push_back(op);
+    if (op->is(graph::info(OpKind::Named))) names.push_back(op);
   });
   for (Op* op : tangents) {
     // Only a record has it, which was taken backwards or is not.
@@ -278,11 +281,15 @@ void GraphBuilder::dissolve_custom_calls() {
     op->erase();
   }
   for (Op* op : calls) {
-    Block* body = op->region(graph::at::CustomCall::body)->front();
+    Block* body = op->region(0)->front();
     std::vector<Value*> given = body->terminator()->ins(graph::in::Yield::values);
     body->terminator()->erase();
     for (Op* inner : *body) inner->move_before(op);
     for (size_t i = 0; i < given.size(); ++i) op->result(unsigned(i))->replace_all_uses(given[i]);
+    op->erase();
+  }
+  for (Op* op : names) {
+    op->result()->replace_all_uses(op->operand(0));
     op->erase();
   }
 }

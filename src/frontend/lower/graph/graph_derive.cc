@@ -319,7 +319,7 @@ Datum GraphBuilder::call_gradient(const GradientFunction& gradient, std::vector<
   builder_.set_loc(loc);
   auto cotangents = pull_back(record, {{result, graph::full(builder_, 1, {}, result->type()->dtype)}});
   if (!cotangents) return Datum::poison();
-  drop(record.linear);
+  graph::drop_unused(record.linear);
   std::vector<Datum> all(record.arguments.size());
   size_t next = 0;
   for (size_t i = 0; i < by.size(); ++i) {
@@ -331,15 +331,6 @@ Datum GraphBuilder::call_gradient(const GradientFunction& gradient, std::vector<
   if (gradient.gives_value()) return Datum::tuple({record.result, derivative});
   if (gradient.has_aux()) return Datum::tuple({derivative, record.result.elements()[1]});
   return derivative;
-}
-
-/// Erases ops that nothing uses, of which later ones use earlier ones only.
-void GraphBuilder::drop(const std::vector<Op*>& ops) {
-  for (auto at = ops.rbegin(); at != ops.rend(); ++at) {
-    bool used = false;
-    for (unsigned i = 0; i < (*at)->result_count(); ++i) used = used || !(*at)->result(i)->unused();
-    if (!used) (*at)->erase();
-  }
 }
 
 /// jvp(f, primals, tangents): the value of f, and its derivative along the tangents.
@@ -425,6 +416,9 @@ std::optional<Datum> GraphBuilder::call_transform(const Datum& callee, std::vect
   }
   if (const auto* mapped = callee.object_as<MappedFunction>()) {
     return call_mapped(*mapped, std::move(arguments), loc);
+  }
+  if (const auto* function = callee.object_as<CheckpointedFunction>()) {
+    return call_checkpointed(*function, std::move(arguments), loc);
   }
   const auto* pullback = callee.object_as<Pullback>();
   if (!pullback) return std::nullopt;

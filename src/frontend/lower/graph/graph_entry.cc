@@ -54,6 +54,7 @@ void GraphBuilder::begin_function(std::string_view role, std::string_view symbol
   function_ = {};
   evaluator_.facts().clear();
   function_.op = make_function(role, loc);
+  function_.name = symbol;
   set_symbol_name(function_.op, symbol);
   function_.op->move_to_end(module_.body());
   builder_.set_end(function_.op->region()->add_block());
@@ -143,6 +144,9 @@ void GraphBuilder::check_argument_names(const Function& function) {
     return;
   }
 }
+
+/// The name of a use of random numbers. Entries for derivatives have the numbers of their entry.
+std::string GraphBuilder::next_stream() { return fmt::format("{}.{}", function_.name, function_.streams++); }
 
 /// The seed of a draw: in a run-time loop each iteration has its own, the bits of the one around it
 /// mixed with the iteration's number. Null when an error was reported.
@@ -571,8 +575,10 @@ bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
   if (!check_states_returned(function)) return false;
   add_updated_params(names, returned);
   builder_.set_loc(loc);
+  function_.given = unsigned(returned.size());
+  if (function_.is_derived && !add_derivatives(function, names, returned)) return false;
   builder_.op(graph::info(graph::OpKind::Return), {returned}, {});
-  dissolve_custom_calls();
+  dissolve_records();
   function_.op->set(graph::attr::Func::results, std::move(names));
   return true;
 }
@@ -594,7 +600,9 @@ bool GraphBuilder::add_body(const Function& function, const Signature& signature
     return false;
   }
   if (!record_numerics(function)) return false;
+  function_.recorded += function_.is_derived;
   CallFrame done = evaluator_.run_body(function, scope, Loc{});
+  function_.recorded -= function_.is_derived;
   std::vector<Attr> found;
   for (const auto& [effect, sites] : done.effects) found.push_back(context().string(effect));
   if (!found.empty())
@@ -632,8 +640,10 @@ void GraphBuilder::build_entry(const Function& function, std::string_view symbol
     add_facts();
   } else {
     function_.op->erase();
+    good = false;
   }
   end_function();
+  if (good && function.autodiff) build_halves(function, signature, std::string(symbol));
 }
 
 void GraphBuilder::build_initialisers() {
@@ -675,7 +685,7 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   }
   if (good && session().error_count() == errors) {
     builder_.op(graph::info(graph::OpKind::Return), {{value.as_ir().value}}, {});
-    dissolve_custom_calls();
+    dissolve_records();
     std::string text = source_text(session().sources(), expr.loc);
     using entry::Result;
     Attr result = entry::make_dict(context(), {Result::name(context(), "value"), Result::text(context(), text)});

@@ -38,6 +38,7 @@ struct CustomCall {
 
 struct GraphFunction {
   Op* op = nullptr;
+  std::string name;             ///< of the entry that the source has
   std::vector<Attr> arguments;  ///< descriptions, one for each argument of the function's block
   std::map<const Value*, std::vector<Loc>> dim_places;  ///< of arguments: where each is written
   std::map<const Value*, Loc> type_places;  ///< of arguments without dims: where their types are written
@@ -60,6 +61,9 @@ struct GraphFunction {
   unsigned mapped = 0;         ///< calls around that are for many examples
   unsigned recorded = 0;       ///< calls around whose derivatives are taken
   unsigned inside_custom = 0;  ///< and calls of functions with rules, whose ops the rules stand for
+  bool is_derived = false;          ///< its results are followed by their derivatives
+  unsigned given = 0;               ///< of such a function: results before these
+  std::vector<Value*> cotangents;   ///< and its arguments for them
 };
 
 }  // namespace tessera::frontend

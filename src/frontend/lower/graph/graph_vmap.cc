@@ -62,7 +62,7 @@ class GraphBuilder::Examples {
     replaced_.insert(replaced_.end(), replaced.begin(), replaced.end());
   }
   /// Erases the ops on one example.
-  void drop() { GraphBuilder::drop(replaced_); }
+  void drop() { graph::drop_unused(replaced_); }
 
  private:
   Datum checked(Datum value) {

@@ -75,4 +75,12 @@ std::vector<Op*> ops_since(const Builder& builder, Op* before) {
   return ops;
 }
 
+void drop_unused(const std::vector<Op*>& ops) {
+  for (auto at = ops.rbegin(); at != ops.rend(); ++at) {
+    bool used = false;
+    for (unsigned i = 0; i < (*at)->result_count(); ++i) used = used || !(*at)->result(i)->unused();
+    if (!used) (*at)->erase();
+  }
+}
+
 }  // namespace tessera::graph

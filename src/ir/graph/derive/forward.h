@@ -89,6 +89,8 @@ Op* find_not_linear(const std::vector<Op*>& ops, const std::vector<Value*>& inpu
 
 /// What a builder has inserted at its point since then: the ops behind `before`, or all of the block if that is null.
 std::vector<Op*> ops_since(const Builder& builder, Op* before);
+/// Erases those ops that nothing uses, of which later ones use earlier ones only.
+void drop_unused(const std::vector<Op*>& ops);
 /// The op behind which a builder inserts; null at the begin of the block.
 Op* last_op(const Builder& builder);
 

@@ -15,6 +15,8 @@ void jvp_of_first(Op* op, Forward& forward) {
   forward.set(op->result(), moved->result());
 }
 
+void jvp_same(Op* op, Forward& forward) { forward.set(op->result(), forward.tangent(op->operand(0))); }
+
 void transpose_broadcast(Op* op, Backward& backward) {
   Value* a = op->in(in::Broadcast::a);
   const std::vector<Dim>& from = a->type()->dims;

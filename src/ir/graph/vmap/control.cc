@@ -69,6 +69,16 @@ void define_results(Op* op, Op* made, const std::vector<bool>& differ, Batch& ba
   for (unsigned i = 0; i < op->result_count(); ++i) define(op->result(i), made->result(i), differ[i], batch);
 }
 
+std::vector<Type> types_of_results(Op* op, const std::vector<bool>& differ, Batch& batch) {
+  std::vector<Type> types;
+  for (unsigned i = 0; i < op->result_count(); ++i) {
+    Value* result = op->result(i);
+    std::vector<Dim> dims = differ[i] ? batch.leading(result) : result->type()->dims;
+    types.push_back(batch.builder().context().tensor(std::move(dims), result->type()->dtype));
+  }
+  return types;
+}
+
 std::vector<Type> plain_types(const std::vector<Value*>& values, Builder& builder) {
   std::vector<Type> types;
   for (Value* value : values) types.push_back(plain(builder, value->type()));
@@ -144,25 +154,29 @@ void vmap_cond(Op* op, Batch& batch) {
   for (Value* condition : op->ins(in::Cond::condition)) {
     if (batch.differs(condition)) return vmap_loop(op, batch);
   }
-  Builder& builder = batch.builder();
   std::vector<bool> differ(op->result_count(), false);
   for (unsigned region : {at::Cond::then, at::Cond::otherwise}) {
     std::vector<bool> here = differing(only_block(op, region), {}, batch);
     for (size_t i = 0; i < differ.size(); ++i) differ[i] = differ[i] || here[i];
   }
-  std::vector<Type> types;
   std::vector<Value*> condition;
   for (Value* value : op->ins(in::Cond::condition)) condition.push_back(batch.now(value));
-  for (unsigned i = 0; i < op->result_count(); ++i) {
-    Value* result = op->result(i);
-    std::vector<Dim> dims = differ[i] ? batch.leading(result) : result->type()->dims;
-    types.push_back(builder.context().tensor(std::move(dims), result->type()->dtype));
-  }
   std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
-  Op* made = builder.op(info(OpKind::Cond), {condition}, types, std::move(attributes));
+  Op* made = batch.builder().op(info(OpKind::Cond), {condition}, types_of_results(op, differ, batch),
+                                std::move(attributes));
   for (unsigned region : {at::Cond::then, at::Cond::otherwise}) {
     fill(only_block(op, region), made->region(region)->add_block(), {}, differ, batch);
   }
+  define_results(op, made, differ, batch);
+}
+
+void vmap_checkpoint(Op* op, Batch& batch) {
+  Block* body = only_block(op, at::Checkpoint::body);
+  std::vector<bool> differ = differing(body, {}, batch);
+  Op* made = batch.builder().op(info(OpKind::Checkpoint), {{}}, types_of_results(op, differ, batch),
+                                {op->attributes().begin(), op->attributes().end()});
+  fill(body, made->region(at::Checkpoint::body)->add_block(), {}, differ, batch);
+  made->set_slot(in::Checkpoint::inputs, captured_values(made));
   define_results(op, made, differ, batch);
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/graph/build.h"
 #include "ir/graph/op_facts.h"
+#include "passes/analysis/graph_reads.h"
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {
@@ -228,6 +229,22 @@ bool false_flag(Op* op, Rewriter& rewriter) {
   return changed;
 }
 
+/// A barrier of what is made where it is read: that of what it reads, if anything.
+bool barrier_of_view(Op* op, Rewriter& rewriter) {
+  if (!is(op, OpKind::Barrier)) return false;
+  Op* made = op->operand(0)->def();
+  if (!made) return false;
+  GraphRole role = graph_role(made);
+  if (role == GraphRole::Source || role == GraphRole::Constant) return replace_by(op, op->operand(0), rewriter);
+  if (role != GraphRole::View && !is_widening_cast(made)) return false;
+  Value* from = made->operand(0);
+  Value* behind = rewriter.value(graph::info(OpKind::Barrier), {{from}, op->ins(graph::in::Barrier::after)},
+                                 rewriter.context().tensor(from->type()->dims, from->type()->dtype));
+  rewriter.replace(op, rewriter.value(&made->info(), {{behind}}, op->result()->type(),
+                                      {made->attributes().begin(), made->attributes().end()}));
+  return true;
+}
+
 }  // namespace
 
 std::span<const Pattern> view_patterns() {
@@ -245,6 +262,7 @@ std::span<const Pattern> view_patterns() {
       {"slice_of_concat", slice_of_concat},
       {"product_of_transpose", product_of_transpose},
       {"false_flag", false_flag},
+      {"barrier_of_view", barrier_of_view},
   };
   return patterns;
 }

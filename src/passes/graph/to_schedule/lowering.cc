@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ir/graph/ops.h"
+#include "ir/graph/regions.h"
 #include "ir/host/ops.h"
 #include "passes/analysis/kernels.h"
 #include "passes/analysis/tile_halvings.h"
@@ -102,7 +103,7 @@ Value* updated_in(Block* block, Value* value) {
 /// value is named once. A branch takes its memory, as a loop takes that of what it carries.
 std::vector<Value*> GraphLowering::updated_by(Op* branch) const {
   std::vector<Value*> updated;
-  std::vector<Value*> used = captured_values(branch);
+  std::vector<Value*> used = graph::captured_values(branch);
   for (unsigned i = 0; i < branch->result_count(); ++i) {
     Value* before[2];
     bool changes = false;
@@ -123,6 +124,10 @@ std::vector<Value*> GraphLowering::updated_by(Op* branch) const {
 }
 
 Status GraphLowering::lower_host(Op* op) {
+  if (graph::kind_of(op) == graph::OpKind::Barrier) {
+    Value* buffer = host_.buffer(reads_.read(op, 0).base);
+    return host_.define(op->result(), host_.under(buffer, op->result()->type()->dims)), success;
+  }
   std::vector<Value*> operands;
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     Value* buffer = host_.under(host_.buffer(reads_.read(op, i).base), op->operand(i)->type()->dims);

@@ -1,0 +1,112 @@
+#include "passes/analysis/group_order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "ir/core/dim_facts.h"
+
+namespace tessera {
+
+namespace {
+
+/// Places groups from the last to the first.
+class LateOrder {
+ public:
+  LateOrder(const std::vector<FusionGroup>& groups, const GraphReads& reads)
+      : groups_(groups), reads_(reads), places_(groups.size()) {
+    for (size_t g = 0; g < groups.size(); ++g) {
+      for (Op* op : ops_of(groups[g])) group_of_[op] = g;
+    }
+  }
+
+  std::vector<size_t> run() {
+    for (size_t g = groups_.size(); g-- > 0;) place(g);
+    return {placed_.rbegin(), placed_.rend()};
+  }
+
+ private:
+  void place(size_t g) {
+    size_t at = placed_.size();
+    if (may_wait(g)) {
+      size_t reader = first_reader(g);
+      if (saves_memory(g, reader)) at = reader + 1;
+    }
+    placed_.insert(placed_.begin() + ptrdiff_t(at), g);
+    for (; at < placed_.size(); ++at) places_[placed_[at]] = at;
+  }
+
+  bool may_wait(size_t g) const {
+    const FusionGroup& group = groups_[g];
+    if (group.host || update_of(group) || group.outputs.empty()) return false;
+    for (Op* op : ops_of(group)) {
+      if (!op->is_pure()) return false;
+    }
+    for (Value* output : group.outputs) {
+      for (const ReadSite& site : reads_.sites(output)) {
+        if (site.op == reads_.terminator()) return false;
+      }
+    }
+    return true;
+  }
+
+  /// The place of the group that reads first what a group gives; places count from the end.
+  size_t first_reader(size_t g) const {
+    size_t first = 0;
+    for (Value* output : groups_[g].outputs) {
+      for (const ReadSite& site : reads_.sites(output)) {
+        size_t reader = group_of_.at(site.op);
+        if (reader != g) first = std::max(first, places_[reader]);
+      }
+    }
+    return first;
+  }
+
+  bool saves_memory(size_t g, size_t reader) const {
+    DimTable& dims = reads_.dims();
+    Dim longer = dims.constant(0), shorter = dims.constant(0);
+    std::set<Value*> seen;
+    for (Op* op : ops_of(groups_[g])) {
+      for (unsigned i = 0; i < reads_.operand_count(op); ++i) {
+        Value* base = reads_.read(op, i).base;
+        bool is_made = base->def() && group_of_.count(base->def());
+        if (!is_made || group_of_.at(base->def()) == g || !seen.insert(base).second) continue;
+        if (!is_there_anyway(base, g, reader)) longer = dims.add(longer, bits_of(base));
+      }
+    }
+    for (Value* output : groups_[g].outputs) shorter = dims.add(shorter, bits_of(output));
+    return decide(dims, {Relation::LessEqual, longer, shorter}) == true;
+  }
+
+  /// Whether another group reads a value when that reader runs, or later.
+  bool is_there_anyway(Value* value, size_t g, size_t reader) const {
+    return std::ranges::any_of(reads_.sites(value), [&](const ReadSite& site) {
+      if (site.op == reads_.terminator()) return true;
+      size_t other = group_of_.at(site.op);
+      return other > g && places_[other] <= reader;
+    });
+  }
+
+  Dim bits_of(Value* value) const {
+    DimTable& dims = reads_.dims();
+    Dim bits = dims.constant(int64_t(dtype_info(value->type()->dtype).bits));
+    for (Dim extent : value->type()->dims) bits = dims.mul(bits, extent);
+    return bits;
+  }
+
+  const std::vector<FusionGroup>& groups_;
+  const GraphReads& reads_;
+  std::map<Op*, size_t> group_of_;
+  std::vector<size_t> placed_;  ///< from the last to the first
+  std::vector<size_t> places_;  ///< of groups, in that
+};
+
+}  // namespace
+
+std::vector<FusionGroup> late_order(std::vector<FusionGroup> groups, const GraphReads& reads) {
+  std::vector<FusionGroup> ordered;
+  for (size_t g : LateOrder(groups, reads).run()) ordered.push_back(std::move(groups[g]));
+  return ordered;
+}
+
+}  // namespace tessera
