@@ -85,6 +85,25 @@ def named(x: Tensor[N, f32]):
     x = tanh(exp(x * 0.1))
     return x
 
+# Results without names, and a checkpoint, of which nothing is kept that nothing reads.
+def layer(x, w):
+    return x + checkpoint_name(tanh(softmax(x @ w) @ w), "k") @ w
+
+@jit @autodiff
+def unnamed(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32]):
+    for i in range(3):
+        x = checkpoint(layer, policy="matmuls")(x, w)
+    return x * 1.0, sum(x)
+
+@jit
+def unnamed_at_once(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32], d: Tensor[N, 8, f32]):
+    def f(x, w):
+        for i in range(3):
+            x = layer(x, w)
+        return x * 1.0, sum(x)
+    y, back = vjp(f, x, w)
+    return back((d, 1.0))
+
 @jit @autodiff
 def total(x: Tensor[N, M, f32]):
     s = sum(x)
@@ -190,6 +209,15 @@ def check_others(bundle, rng):
     np.testing.assert_allclose(second["d_x"], 2 * slope * d, rtol=1e-5)
     assert 0.3 < np.mean(slope != 0) < 0.7
     first, second = bundle.both("named", {"x": x}, {"d_x": d})
+    w, d8 = rng.standard_normal((8, 8)).astype(np.float32), rng.standard_normal((5, 8)).astype(np.float32)
+    inputs = {"x": x[:40].reshape(5, 8), "w": w, "d": d8}
+    _, halves = bundle.both("unnamed", inputs, {"d_unnamed.0": d8, "d_unnamed.1": np.float32(1)})
+    wanted = bundle.call("unnamed_at_once", inputs)
+    for i, name in enumerate(("d_x", "d_w")):
+        check_same(f"unnamed: {name}", halves[name], wanted[f"unnamed_at_once.{i}"], 1e-5)
+    given = {result["name"] for result in bundle.entries["unnamed.forward"]["outputs"]}
+    taken = {one["name"] for one in bundle.entries["unnamed.backward"]["inputs"]}
+    assert {name for name in given if name.startswith("saved")} <= taken, given - taken
     slope = (1 - first["x"].astype(np.float64) ** 2) * np.exp(x * 0.1) * 0.1
     check_same("named: d_x", second["d_x"], slope * d, 1e-5)
     _, second = bundle.both("total", {"x": x.reshape(20, 10)}, {"d_s": np.float32(3)})

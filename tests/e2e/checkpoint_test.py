@@ -119,6 +119,19 @@ def loops_plain(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32]):
 def loops_apart(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32]):
     return grad(loops, argnums=(0, 1))(x, w, True)
 
+# Sums of cotangents keep their order.
+def several(x, w, apart):
+    f = lambda x: tanh(x @ w) + x * w[0]
+    return sum((checkpoint(f) if apart else f)(x)) + sum(sin(x)) + sum(w * w)
+
+@jit
+def several_plain(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32]):
+    return grad(several, argnums=(0, 1))(x, w, False)
+
+@jit
+def several_apart(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32]):
+    return grad(several, argnums=(0, 1))(x, w, True)
+
 def each(x, w, apart):
     f = lambda row: sum(tanh(row @ w) ** 2)
     return vmap(grad(checkpoint(f) if apart else f))(x), grad(lambda x: sum(vmap(checkpoint(f) if apart else f)(x)))(x)
@@ -133,7 +146,8 @@ def each_apart(x: Tensor[N, 8, f32], w: Tensor[8, 8, f32]):
 """
 # Entries that give the same bits, and the results of each.
 GROUPS = ((("plain", "nothing", "matmuls", "named", "nested"), 2 + 4 * LAYERS), (("mixed_plain", "mixed_apart"), 2),
-          (("loops_plain", "loops_apart"), 2), (("each_plain", "each_apart"), 2))
+          (("loops_plain", "loops_apart"), 2), (("each_plain", "each_apart"), 2),
+          (("several_plain", "several_apart"), 2))
 
 
 def results(folder, entry, count, inputs):

@@ -49,6 +49,26 @@ Datum with_leaves(const Datum& value, const std::vector<Value*>& leaves, size_t&
   return value.is(DatumKind::Tuple) ? Datum::tuple(std::move(elements)) : Datum::list(std::move(elements));
 }
 
+const Datum* hiding_tensors(const Datum& value) {
+  auto first_of = [](auto begin, auto end, auto&& part) -> const Datum* {
+    for (; begin != end; ++begin) {
+      if (const Datum* found = hiding_tensors(part(*begin))) return found;
+    }
+    return nullptr;
+  };
+  if (value.is_sequence()) {
+    const auto& elements = value.elements();
+    return first_of(elements.begin(), elements.end(), [](const Datum& each) -> const Datum& { return each; });
+  }
+  if (const auto* tree = value.object_as<Tree>()) {
+    const auto& members = tree->members().entries;
+    return first_of(members.begin(), members.end(), [](const auto& each) -> const Datum& { return each.second; });
+  }
+  bool is_known = value.object_as<StateValue>() || value.object_as<ModuleInstance>();
+  bool hides = value.is(DatumKind::Dict) || value.is(DatumKind::Function) || value.is(DatumKind::Object);
+  return hides && !is_known ? &value : nullptr;
+}
+
 namespace {
 
 bool same_forms(const Tree& a, const Tree& b) {

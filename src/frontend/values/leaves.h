@@ -15,6 +15,9 @@ struct Leaf : IrValue {
 std::vector<Leaf> leaves_of(const Datum& value);
 /// The value with other tensors in the places of its own, from `leaves[next]` on; leaves `next` behind the last.
 Datum with_leaves(const Datum& value, const std::vector<Value*>& leaves, size_t& next);
+/// What in a value may hold tensors that are none of its leaves: a dict, a function, what a transform made of one; null
+/// where there is none.
+const Datum* hiding_tensors(const Datum& value);
 /// Whether two values differ in nothing but their tensors.
 bool same_form(const Datum& a, const Datum& b);
 

@@ -115,6 +115,7 @@ void vmap_check(Op* op, Batch& batch);
 void vmap_for(Op* op, Batch& batch);
 void vmap_while(Op* op, Batch& batch);
 void vmap_cond(Op* op, Batch& batch);
+void vmap_barrier(Op* op, Batch& batch);
 void vmap_checkpoint(Op* op, Batch& batch);
 
 // and for `transpose`.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ir/core/dim_facts.h"
+#include "ir/graph/ops.h"
 
 namespace tessera {
 
@@ -30,7 +31,7 @@ class LateOrder {
     size_t at = placed_.size();
     if (may_wait(g)) {
       size_t reader = first_reader(g);
-      if (saves_memory(g, reader)) at = reader + 1;
+      if (saves_memory(g, reader) && !is_overwritten(g, reader)) at = reader + 1;
     }
     placed_.insert(placed_.begin() + ptrdiff_t(at), g);
     for (; at < placed_.size(); ++at) places_[placed_[at]] = at;
@@ -42,12 +43,7 @@ class LateOrder {
     for (Op* op : ops_of(group)) {
       if (!op->is_pure()) return false;
     }
-    for (Value* output : group.outputs) {
-      for (const ReadSite& site : reads_.sites(output)) {
-        if (site.op == reads_.terminator()) return false;
-      }
-    }
-    return true;
+    return std::ranges::none_of(group.outputs, [&](Value* output) { return is_returned(output); });
   }
 
   /// The place of the group that reads first what a group gives; places count from the end.
@@ -76,6 +72,32 @@ class LateOrder {
     }
     for (Value* output : groups_[g].outputs) shorter = dims.add(shorter, bits_of(output));
     return decide(dims, {Relation::LessEqual, longer, shorter}) == true;
+  }
+
+  /// Whether a group before that reader may write over what g reads, which would have to be copied for g: it updates
+  /// the memory, or gives a result that may lie there.
+  bool is_overwritten(size_t g, size_t reader) const {
+    for (Op* op : ops_of(groups_[g])) {
+      for (unsigned i = 0; i < reads_.operand_count(op); ++i) {
+        for (const ReadSite& site : reads_.sites(reads_.read(op, i).base)) {
+          if (site.op == reads_.terminator()) continue;
+          size_t other = group_of_.at(site.op);
+          if (other > g && places_[other] > reader && may_write(groups_[other])) return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  bool may_write(const FusionGroup& group) const {
+    if (group.host) return !group.host->is(graph::info(graph::OpKind::Barrier));
+    if (update_of(group) || (group.anchor && group.anchor->is(graph::info(graph::OpKind::KernelCall)))) return true;
+    return std::ranges::any_of(group.outputs, [&](Value* output) { return is_returned(output); });
+  }
+
+  bool is_returned(Value* value) const {
+    return std::ranges::any_of(reads_.sites(value),
+                               [&](const ReadSite& site) { return site.op == reads_.terminator(); });
   }
 
   /// Whether another group reads a value when that reader runs, or later.

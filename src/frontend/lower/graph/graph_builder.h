@@ -378,6 +378,7 @@ class GraphBuilder final : public Lowering {
   // Functions whose values are computed again (graph_checkpoint.cc).
   bool is_kept_apart() const;
   Datum record_checkpoint(const CheckpointPolicy& policy, const std::function<Datum()>& run, Loc loc);
+  Datum checked_result(Datum result, const std::string& of, Loc loc);
   void warn_of_unused_names(const CheckpointPolicy& policy, Block* block, Loc loc);
   Datum call_checkpointed(const CheckpointedFunction& function, std::vector<CallArgument> arguments, Loc loc);
   Datum checkpoint_name(const BoundArguments& arguments);

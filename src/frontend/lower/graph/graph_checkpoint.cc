@@ -45,6 +45,7 @@ Datum GraphBuilder::record_checkpoint(const CheckpointPolicy& policy, const std:
     evaluator_.unsupported(loc, "a state object or a param that changes in 'checkpoint'");
     result = Datum::poison();
   }
+  result = checked_result(std::move(result), "'checkpoint'", loc);
   std::vector<Value*> given;
   for (const Leaf& leaf : leaves_of(result)) given.push_back(leaf.value);
   size_t count = given.size();
@@ -64,6 +65,15 @@ Datum GraphBuilder::record_checkpoint(const CheckpointPolicy& policy, const std:
   return with_leaves(result, results_of(op), next);
 }
 
+/// The result of a function whose ops are in a region, which only leaves of the result may leave.
+Datum GraphBuilder::checked_result(Datum result, const std::string& of, Loc loc) {
+  const Datum* other = hiding_tensors(result);
+  if (!other) return result;
+  report(diag::wrong_kind, loc, "a part of the result of a function with " + of, describe(*other),
+         "a tensor, a number, or a tuple, list or tree of these");
+  return Datum::poison();
+}
+
 /// A name that nothing in the function has keeps nothing.
 void GraphBuilder::warn_of_unused_names(const CheckpointPolicy& policy, Block* block, Loc loc) {
   std::set<std::string, std::less<>> known;
@@ -73,7 +83,8 @@ void GraphBuilder::warn_of_unused_names(const CheckpointPolicy& policy, Block* b
   for (const std::string& name : policy.names) {
     if (known.count(name)) continue;
     report(diag::hint_no_effect, loc, fmt::format("'{}' in the policy of 'checkpoint'", name), "any target")
-        .help(fmt::format("checkpoint_name(x, \"{}\") names a value in the function, outside of run-time loops", name));
+        .help(fmt::format("checkpoint_name(x, \"{}\") names a value in the function, outside of run-time loops and of "
+                          "other checkpoints", name));
   }
 }
 

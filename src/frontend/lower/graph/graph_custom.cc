@@ -81,6 +81,7 @@ Datum GraphBuilder::record_custom(const Function& function, std::vector<CallArgu
   std::optional<Datum> ran = call_function(function, arguments, loc);
   --function_.inside_custom;
   Datum result = ran ? *ran : evaluator_.call(Datum::function(&function), std::move(arguments), loc);
+  result = checked_result(std::move(result), "a rule for its derivative", loc);
   std::vector<Value*> given;
   for (const Leaf& leaf : leaves_of(result)) given.push_back(leaf.value);
   yield(given, loc);

@@ -131,6 +131,7 @@ void GraphBuilder::check_argument_names(const Function& function) {
     std::string_view name = entry::read(descriptions[i], entry::Argument::name);
     std::pair<std::string, Loc> what{"its parameter", Loc{}};
     if (entry::read(descriptions[i], entry::Argument::kind) == "param") what.first = "a param";
+    if (std::ranges::count(function_.cotangents, block->arg(i))) what.first = "the cotangent of a result";
     if (block->arg(i) == function_.seed) what.first = "the seed of its random numbers";
     for (const auto& [declaration, value] : function_.params) {
       if (value == block->arg(i)) what.second = declaration->loc;
@@ -564,7 +565,7 @@ bool GraphBuilder::add_results(const CallFrame& done, const Datum& result) {
     if (!value || !check_memory(value->storage, loc, what)) return false;
     std::string name(values[i].name);
     if (name.empty() || taken.count(name)) {
-      std::string_view entry = symbol_name(function_.op);
+      const std::string& entry = function_.name;
       name = values.size() == 1 ? std::string(entry) : fmt::format("{}.{}", entry, i);
     }
     taken.insert(name);

@@ -1,6 +1,7 @@
 // @autodiff: two entries more, of which one gives what the function gives and what its derivatives need, and the other
 // the derivatives. Both are made of one function that computes all (src/ir/graph/derive/halves.h).
 
+#include <algorithm>
 #include <set>
 
 #include "frontend/lower/graph/graph_builder.h"
@@ -35,6 +36,12 @@ bool GraphBuilder::add_derivatives(const Function& function, std::vector<Attr>& 
     forward.set(argument, tangents.back());
     by.push_back(std::move(name));
   }
+  bool has_results = std::ranges::any_of(returned, is_differentiated);
+  if (by.empty() || !has_results) {
+    report(diag::hint_no_effect, function.loc,
+           fmt::format("'@autodiff' of an entry without a float among its {}", has_results ? "arguments" : "results"),
+           "any target");
+  }
   Op* before = graph::last_op(builder_);
   if (!forward.push(ops)) return refuse_derivative(forward.refused(), function.loc);
   std::vector<Op*> linear = graph::ops_since(builder_, before);
@@ -61,6 +68,11 @@ bool GraphBuilder::add_derivatives(const Function& function, std::vector<Attr>& 
 /// The entries `symbol.forward` and `symbol.backward` of an entry that has no errors.
 void GraphBuilder::build_halves(const Function& function, const Signature& signature, const std::string& symbol) {
   size_t errors = session().error_count();
+  for (const char* half : {".forward", ".backward"}) {
+    if (!module_.find(symbol + half)) continue;
+    report(diag::duplicate_entry, function.loc, symbol + half).help("'@autodiff' makes an entry of that name");
+    return;
+  }
   begin_function("entry", symbol + ".forward", function.loc);
   function_.name = symbol;
   function_.is_derived = true;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string_view>
 
 #include "ir/graph/derive/backward.h"
@@ -69,10 +68,13 @@ class Again {
     return true;
   }
 
-  /// The cotangents of the floats among the inputs, null for 0, from those of the results; nullopt when an op was
-  /// refused.
-  std::optional<std::vector<Value*>> pull(const std::vector<Value*>& cotangents) {
+  /// Adds to the cotangents of the floats among the inputs, `tangents`, from those of the results; in the order that
+  /// sums have without a checkpoint. False when an op was refused.
+  bool pull(const std::vector<Value*>& cotangents, const std::vector<Value*>& tangents) {
     Backward inner(*builder_, backward_->library());
+    for (size_t i = 0; i < tangents.size(); ++i) {
+      if (Value* sum = backward_->cotangent(tangents[i])) inner.seed(tangents_[i], sum);
+    }
     std::vector<Value*> yields = yielded(only_block(call_, at::Checkpoint::body));
     size_t next = 0;
     for (Value* yield : yields) {
@@ -80,11 +82,12 @@ class Again {
       Value* tangent = forward_.tangent(mapped(values_, yield));
       if (Value* cotangent = cotangents[next++]; cotangent && tangent) inner.seed(tangent, cotangent);
     }
-    if (!inner.pull(linear_, tangents_)) return refuse(inner.refused()), std::nullopt;
-    std::vector<Value*> results;
-    for (Value* tangent : tangents_) results.push_back(inner.cotangent(tangent));
+    if (!inner.pull(linear_, tangents_)) return refuse(inner.refused()), false;
+    for (size_t i = 0; i < tangents.size(); ++i) {
+      if (Value* sum = inner.cotangent(tangents_[i])) backward_->set(tangents[i], sum);
+    }
     drop_unused(linear_);
-    return results;
+    return true;
   }
 
  private:
@@ -179,13 +182,7 @@ void transpose_checkpoint_tangent(Op* op, Backward& backward) {
     if (cotangents.back()) known.push_back(cotangents.back());
   }
   Again again(call, known, backward);
-  if (!again.compute()) return;
-  auto results = again.pull(cotangents);
-  if (!results) return;
-  std::vector<Value*> tangents = op->ins(in::CheckpointTangent::tangents);
-  for (size_t i = 0; i < tangents.size(); ++i) {
-    if ((*results)[i]) backward.add(tangents[i], (*results)[i]);
-  }
+  if (again.compute()) again.pull(cotangents, op->ins(in::CheckpointTangent::tangents));
 }
 
 }  // namespace tessera::graph

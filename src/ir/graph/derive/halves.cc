@@ -163,6 +163,7 @@ Op* split_halves(Op* function, unsigned values, std::vector<Value*> cotangents, 
   Module& module = *function->module();
   Context& context = module.context();
   Block* first = function->region()->front();
+  drop_unread(first, [](Op*) { return false; });
   std::vector<Value*> kept = Kept(function, depending(first, cotangents), values).find();
   std::map<Value*, Value*> copies;
   Op* other = module.clone(function, copies);
@@ -179,6 +180,8 @@ Op* split_halves(Op* function, unsigned values, std::vector<Value*> cotangents, 
   names.resize(values);
   std::set<std::string, std::less<>> taken;
   for (Attr argument : function->attr(attr::Func::args)) taken.emplace(entry::read(argument, Argument::name));
+  std::set<std::string, std::less<>> given;
+  for (Attr result : names) given.emplace(entry::read(result, Result::name));
   unsigned numbered = 0;
   for (Value* value : kept) {
     auto result = std::ranges::find(returned.begin(), returned.begin() + values, value);
@@ -187,7 +190,8 @@ Op* split_halves(Op* function, unsigned values, std::vector<Value*> cotangents, 
       saved = entry::text_of(names[size_t(result - returned.begin())], Result::name);
     }
     if (saved.empty() || taken.count(saved)) {
-      saved = fmt::format("saved.{}", numbered++);
+      do saved = fmt::format("saved.{}", numbered++);
+      while (taken.count(saved) || given.count(saved));
       returned.push_back(value);
       names.push_back(entry::make_dict(context, {Result::name(context, saved)}));
     }

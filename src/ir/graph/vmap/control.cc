@@ -170,6 +170,16 @@ void vmap_cond(Op* op, Batch& batch) {
   define_results(op, made, differ, batch);
 }
 
+// What all examples share is shared behind the barrier.
+void vmap_barrier(Op* op, Batch& batch) {
+  Value* a = op->in(in::Barrier::a);
+  std::vector<Value*> after;
+  for (Value* value : op->ins(in::Barrier::after)) after.push_back(batch.now(value));
+  Value* made = batch.builder().value(info(OpKind::Barrier), {{batch.now(a)}, after},
+                                      plain(batch.builder(), batch.now(a)->type()));
+  define(op->result(), made, batch.differs(a), batch);
+}
+
 void vmap_checkpoint(Op* op, Batch& batch) {
   Block* body = only_block(op, at::Checkpoint::body);
   std::vector<bool> differ = differing(body, {}, batch);
