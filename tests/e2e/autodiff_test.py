@@ -132,7 +132,7 @@ class Bundle:
     def __init__(self, folder):
         self.folder = folder
         (folder / "a.tsr").write_text(SOURCE)
-        run(BIN / "tesserac", folder / "a.tsr", "-o", folder / "a.bundle")
+        run(BIN / "tesserac", folder / "a.tsr", "-o", folder / "a.bundle", "--target=host")
         run(BIN / "tsr", "init", folder / "a.bundle", "--seed", 7, "-o", folder / "w.safetensors")
         described = json.loads(run(BIN / "tsr", "inspect", folder / "a.bundle", "--json"))
         self.entries = {entry["name"]: entry for entry in described["manifest"]["entries"]}

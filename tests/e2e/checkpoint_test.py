@@ -202,7 +202,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "c.tsr").write_text(SOURCE)
-        run(BIN / "tesserac", folder / "c.tsr", "-o", folder / "c.bundle")
+        run(BIN / "tesserac", folder / "c.tsr", "-o", folder / "c.bundle", "--target=host")
         run(BIN / "tsr", "init", folder / "c.bundle", "--seed", 7, "-o", folder / "w.safetensors")
         check_bits(folder)
         check_random(folder)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "ir/core/dim_facts.h"
@@ -15,7 +16,7 @@ namespace {
 class LateOrder {
  public:
   LateOrder(const std::vector<FusionGroup>& groups, const GraphReads& reads)
-      : groups_(groups), reads_(reads), places_(groups.size()) {
+      : groups_(groups), reads_(reads), places_(groups.size()), waits_for_(groups.size()) {
     for (size_t g = 0; g < groups.size(); ++g) {
       for (Op* op : ops_of(groups[g])) group_of_[op] = g;
     }
@@ -31,10 +32,19 @@ class LateOrder {
     size_t at = placed_.size();
     if (may_wait(g)) {
       size_t reader = first_reader(g);
-      if (saves_memory(g, reader) && !is_overwritten(g, reader)) at = reader + 1;
+      if (saves_memory(g, reader) && !is_overwritten(g, reader)) {
+        waits_for_[g] = placed_[reader];
+        // Those that wait for one group keep their order.
+        for (at = reader + 1; at < placed_.size() && waits_for(placed_[at], placed_[reader]);) ++at;
+      }
     }
     placed_.insert(placed_.begin() + ptrdiff_t(at), g);
     for (; at < placed_.size(); ++at) places_[placed_[at]] = at;
+  }
+
+  bool waits_for(size_t g, size_t reader) const {
+    while (g != reader && waits_for_[g]) g = *waits_for_[g];
+    return g == reader;
   }
 
   bool may_wait(size_t g) const {
@@ -121,6 +131,7 @@ class LateOrder {
   std::map<Op*, size_t> group_of_;
   std::vector<size_t> placed_;  ///< from the last to the first
   std::vector<size_t> places_;  ///< of groups, in that
+  std::vector<std::optional<size_t>> waits_for_;
 };
 
 }  // namespace

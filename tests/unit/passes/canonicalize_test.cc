@@ -518,6 +518,18 @@ TEST_CASE("chains of views become one") {
   CHECK(test.count(f) == 0);
 }
 
+TEST_CASE("a barrier of a view is a view of a barrier, and a number needs none") {
+  CanonicalTest test;
+  Op* f = check_views(test, "tensor<A x 4, f32>", {3, 4},
+                      "%t: tensor<4 x A, f32> = gir.transpose %x {perm = [1, 0]}\n"
+                      "%s: tensor<f32> = gir.reduce %x {axes = [0, 1], kind = \"sum\"}\n"
+                      "%b: tensor<4 x A, f32> = gir.barrier %t, [%s]\n"
+                      "%two: tensor<4 x A, f32> = gir.full {value = 2.0}\n"
+                      "%c: tensor<4 x A, f32> = gir.barrier %two, [%s]\n"
+                      "%r: tensor<4 x A, f32> = gir.mul %b, %c");
+  CHECK(test.count(f, "gir.barrier") == 1);
+}
+
 TEST_CASE("views that cannot be merged stay") {
   CanonicalTest test;
   Op* f = check_views(test, "tensor<1 x D, f32>", {1, 5},
