@@ -35,16 +35,11 @@ class LateOrder {
       if (saves_memory(g, reader) && !is_overwritten(g, reader)) {
         waits_for_[g] = placed_[reader];
         // Those that wait for one group keep their order.
-        for (at = reader + 1; at < placed_.size() && waits_for(placed_[at], placed_[reader]);) ++at;
+        for (at = reader + 1; at < placed_.size() && waits_for_[placed_[at]] == placed_[reader];) ++at;
       }
     }
     placed_.insert(placed_.begin() + ptrdiff_t(at), g);
     for (; at < placed_.size(); ++at) places_[placed_[at]] = at;
-  }
-
-  bool waits_for(size_t g, size_t reader) const {
-    while (g != reader && waits_for_[g]) g = *waits_for_[g];
-    return g == reader;
   }
 
   bool may_wait(size_t g) const {
@@ -131,7 +126,7 @@ class LateOrder {
   std::map<Op*, size_t> group_of_;
   std::vector<size_t> placed_;  ///< from the last to the first
   std::vector<size_t> places_;  ///< of groups, in that
-  std::vector<std::optional<size_t>> waits_for_;
+  std::vector<std::optional<size_t>> waits_for_;  ///< the group that a group runs right before
 };
 
 }  // namespace
