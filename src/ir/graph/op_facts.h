@@ -23,7 +23,7 @@ enum class Role : uint8_t {
   Constant,  ///< a buffer in the plan
   Compute,   ///< elementwise, reduce, concat: in a generated kernel or an epilogue
   Anchor,    ///< a kernel of the library
-  Host,      ///< a step of the host program: a check, a loop, a branch
+  Host,      ///< a step of the host program: a check, a loop, a branch, a barrier
 };
 
 struct RowFacts {
