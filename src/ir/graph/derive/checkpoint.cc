@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "ir/graph/build.h"
 #include "ir/graph/derive/backward.h"
 #include "ir/graph/op_facts.h"
 #include "ir/graph/regions.h"
