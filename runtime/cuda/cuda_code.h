@@ -25,6 +25,10 @@ class CudaKernel {
   Status count_resident_blocks();
   /// Blocks of the grid for that many programs.
   Status grid_blocks(int64_t programs, unsigned& blocks) const;
+  /// Whether its launches begin while the one ahead of them ends, and a block's share of shared memory spreads them.
+  bool spreads() const;
+  /// Shared memory of each of so many blocks.
+  unsigned shared_bytes(unsigned blocks) const;
   struct Attributes;
   LaunchConfig config_for(unsigned blocks, StreamHandle stream, Attributes& attributes) const;
   Status failed(Status status) const;

@@ -11,6 +11,10 @@ namespace {
 constexpr int64_t max_grid = INT32_MAX;
 constexpr int64_t default_shared_bytes = 48 << 10;
 constexpr int64_t portable_cluster = 8;
+/// Shared memory that the driver takes for each block.
+constexpr int64_t reserved_shared_bytes = 1 << 10;
+/// Shared memory of a block of a kernel that does not live on the cache beside it.
+constexpr int64_t much_shared_bytes = 16 << 10;
 
 int64_t product(const std::vector<int64_t>& extents) {
   int64_t out = 1;
@@ -82,9 +86,9 @@ Status CudaKernel::check_limits() {
 Status CudaKernel::allow_resources() {
   const Driver& driver = gpu_.driver();
   Status status;
-  if (meta_.smem_per_cta > default_shared_bytes) {
-    status = gpu_.run(driver.set_function_attribute, function_, function_max_dynamic_shared_bytes,
-                      int(meta_.smem_per_cta));
+  int64_t most = spreads() ? gpu_.max_shared_bytes() : meta_.smem_per_cta;
+  if (most > default_shared_bytes) {
+    status = gpu_.run(driver.set_function_attribute, function_, function_max_dynamic_shared_bytes, int(most));
   }
   if (!status.failed() && cluster_ > portable_cluster) {
     status = gpu_.run(driver.set_function_attribute, function_, function_non_portable_cluster, 1);
@@ -127,6 +131,21 @@ Status CudaKernel::grid_blocks(int64_t programs, unsigned& blocks) const {
   return ok();
 }
 
+bool CudaKernel::spreads() const {
+  return meta_.waits && gpu_.overlaps_launches() && !meta_.persistent && cluster_ == 1 &&
+         meta_.smem_per_cta >= much_shared_bytes;
+}
+
+/// Blocks that begin while those of the launch ahead end would crowd on the multiprocessors that are free first. More
+/// shared memory than they use keeps them to an even share.
+unsigned CudaKernel::shared_bytes(unsigned blocks) const {
+  constexpr int64_t unit = 128;
+  if (!spreads()) return unsigned(meta_.smem_per_cta);
+  int64_t processors = gpu_.multiprocessors(), each = std::max<int64_t>((blocks + processors - 1) / processors, 1);
+  int64_t room = (gpu_.max_shared_bytes() + reserved_shared_bytes) / each - reserved_shared_bytes;
+  return unsigned(std::max(meta_.smem_per_cta, room / unit * unit));
+}
+
 LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream, Attributes& attributes) const {
   if (cluster_ > 1) attributes.add(LaunchAttribute::cluster_dimension).value.cluster = {unsigned(cluster_), 1, 1};
   if (meta_.waits && gpu_.overlaps_launches()) {
@@ -138,7 +157,7 @@ LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream, Attrib
           unsigned(meta_.block[0]),
           unsigned(meta_.block[1]),
           unsigned(meta_.block[2]),
-          unsigned(meta_.smem_per_cta),
+          shared_bytes(blocks),
           stream,
           attributes.all.data(),
           attributes.count};

@@ -111,6 +111,8 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     // What is too large for the registers of a block becomes loops over fragments.
     PassId::split_large_tiles,
     PassId::simplify_tiles,
+    // Factors that are computed stay in the registers of what computes them.
+    PassId::swap_factors,
     // Operands of MMAs pass through shared memory, filled by warps of their own.
     PassId::plan_pipeline,
     PassId::longest_first,

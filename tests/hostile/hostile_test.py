@@ -31,8 +31,8 @@ ADDRESS_SPACE = 8 << 30  # far more than a case may take; it keeps one that brea
 CPU_TILE = ("measure_work,use_scratch,merge_loops,simplify_tiles,propagate_masks,decompose_tile_ops,split_to_fragments,"
             "allocate_scratch")
 GPU_TILE = ("measure_work,simplify_tiles,propagate_masks,narrow_integers,pad_tiles,decompose_tile_ops,"
-            "split_large_tiles,plan_pipeline,make_persistent,specialise_roles,multi_buffer,overlap_iterations,"
-            "skip_masks,assign_layouts,stage_stores,insert_barriers,allocate_shared")
+            "split_large_tiles,swap_factors,plan_pipeline,make_persistent,specialise_roles,multi_buffer,"
+            "overlap_iterations,skip_masks,assign_layouts,stage_stores,insert_barriers,allocate_shared")
 CPU_LOWER = "tile_to_x86,expand_math,legalize_casts,sink_to_uses"
 GPU_LOWER = "tile_to_nv,share_reciprocals,expand_math,legalize_casts"
 TARGET = "share_reciprocals,expand_math,legalize_casts,sink_to_uses"

@@ -269,6 +269,13 @@ bool relax(std::string& ptx, bool was_relaxed) {
   return true;
 }
 
+/// Whether the kernel has too few registers: it spills, or waits for each wgmma before the next.
+bool lacks_registers(const KernelResources& kernel) {
+  return kernel.stack_bytes || kernel.spill_bytes || std::ranges::any_of(kernel.losses, [](const std::string& loss) {
+           return loss.find("insufficient register resources") != std::string::npos;
+         });
+}
+
 struct AssembledGroup {
   Assembly code;
   std::vector<KernelResources> resources;
@@ -283,7 +290,7 @@ AssembledGroup assemble_group(const Assembler& assembler, const std::string& hea
     made.resources = read_ptxas_messages(made.code.messages);
     bool again = false;
     for (const KernelResources& each : made.resources) {
-      if (!each.stack_bytes && !each.spill_bytes) continue;
+      if (!lacks_registers(each)) continue;
       auto kernel = std::ranges::find_if(kernels, [&](const std::string& ptx) {
         return ptx.find(".entry " + each.name + "(") != std::string::npos;
       });

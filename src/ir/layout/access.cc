@@ -1,6 +1,8 @@
 #include "ir/layout/access.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -85,6 +87,28 @@ int shared_vector_width(const Layout& layout, const SharedLayout& shared) {
   return width;
 }
 
+VectorAccess vector_access(const Layout& layout, const SharedLayout& shared) {
+  VectorAccess plain{layout, shared_vector_width(layout, shared), {}};
+  size_t along = size_t(shared.contiguous_axis());
+  LayoutSpec spec = layout.spec();
+  // Steps along the axis that memory runs along first, the shortest before the others.
+  std::ranges::stable_sort(spec.of(InputDim::Register), {}, [&](const Point& basis) {
+    bool is_along = basis[along] != 0 && std::ranges::count(basis, 0) == max_rank - 1;
+    return is_along ? basis[along] : std::numeric_limits<int32_t>::max();
+  });
+  if (std::ranges::equal(spec.of(InputDim::Register), layout.bases(InputDim::Register))) return plain;
+  std::optional<Layout> made = Layout::make(std::move(spec));
+  int width = made ? shared_vector_width(*made, shared) : 0;
+  if (width <= plain.width) return plain;
+  std::map<Point, int64_t> places;
+  for (int reg = 0; reg < made->registers_per_thread(); ++reg) places.emplace(made->register_offset(reg), reg);
+  VectorAccess found{*made, width, {}};
+  for (int reg = 0; reg < layout.registers_per_thread(); ++reg) {
+    found.registers.push_back(places.at(layout.register_offset(reg)));
+  }
+  return found;
+}
+
 int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width) {
   return worst_access(layout, shared, width).conflicts;
 }
@@ -118,11 +142,16 @@ AddressStep register_address(const Layout& layout, const SharedLayout& shared, i
     return offsets.of(reg, lane, warp) - offsets.of(0, lane, warp) == to - from;
   });
   if (adds) return {AddressStep::Add, to - from};
-  bool flips = offsets.all_threads([&](int lane, int warp) {
-    return (offsets.of(reg, lane, warp) ^ offsets.of(0, lane, warp)) == (to ^ from);
-  });
-  if (flips) return {AddressStep::Xor, to ^ from};
-  return {AddressStep::None, 0};
+  auto flips = [&](int64_t flipped) {
+    return offsets.all_threads([&](int lane, int warp) {
+      return offsets.of(reg, lane, warp) == (offsets.of(0, lane, warp) ^ flipped) + ((to ^ from) - flipped);
+    });
+  };
+  // A swizzle flips bits of the 16 bytes within a line of 128. Registers that differ in lines have the same flips.
+  constexpr int64_t within_line = 0x70;
+  int64_t all = to ^ from, few = all & within_line;
+  if (!flips(all)) return {AddressStep::None};
+  return flips(few) ? AddressStep{AddressStep::Xor, few, all - few} : AddressStep{AddressStep::Xor, all};
 }
 
 }  // namespace tessera::layout

@@ -13,6 +13,14 @@ namespace tessera::layout {
 /// v*i .. v*i+v-1 lie at neighbouring addresses, from a multiple of their size.
 int shared_vector_width(const Layout& layout, const SharedLayout& shared);
 
+/// The widest accesses of a layout whose registers may be numbered anew.
+struct VectorAccess {
+  Layout layout;  ///< the same elements in each thread, those one after another that memory has so
+  int width;      ///< elements of an access: registers v*i .. v*i+v-1 of `layout`
+  std::vector<int64_t> registers;  ///< of `layout`, for each register of the layout asked for; empty: the same
+};
+VectorAccess vector_access(const Layout& layout, const SharedLayout& shared);
+
 /// Wavefronts of 128 bytes that the worst access of a warp takes beyond the least possible, when
 /// every thread moves `width` elements at a time (at most shared_vector_width). A warp's access of
 /// 8 or 16 bytes a lane is served in halves or quarters of the warp. Counted over all accesses.
@@ -33,11 +41,12 @@ WorstAccess worst_access(const Layout& layout, const SharedLayout& shared, int w
 struct AddressStep {
   enum Kind : uint8_t {
     Add,   ///< offset(r) = offset(0) + value, in all threads: an immediate of the access
-    Xor,   ///< offset(r) = offset(0) ^ value, in all threads
+    Xor,   ///< offset(r) = (offset(0) ^ value) + add, and as well offset(0) ^ (value | add), in all threads
     None,  ///< neither
   };
   Kind kind;
   int64_t value = 0;
+  int64_t add = 0;
 };
 AddressStep register_address(const Layout& layout, const SharedLayout& shared, int reg);
 

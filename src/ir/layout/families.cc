@@ -206,6 +206,22 @@ std::optional<Layout> wgmma_accumulator(int m, int n, int warps) {
   return wgmma(m, n, warps, 8, {basis(0, 1), basis(8, 0)}, 2);
 }
 
+std::optional<Layout> wgmma_accumulator_by_threads(int m, int n, int warps) {
+  bool fits = m > 0 && n >= 8 && warps > 0 && std::has_single_bit(uint32_t(m)) && std::has_single_bit(uint32_t(n)) &&
+              std::has_single_bit(uint32_t(warps)) && warps % 4 == 0 && m % (16 * warps) == 0;
+  if (!fits) return std::nullopt;
+  // Each kind of index in the order of its bits: eight columns, then the rest of a row, then blocks of 64 rows.
+  int held = m / (8 * warps), lanes = 8 * held;
+  LayoutSpec spec{2, {}, {}};
+  spec.of(InputDim::Register) = {basis(0, 1), basis(1, 0)};
+  for (int step = 8; step < n; step *= 2) spec.of(InputDim::Register).push_back(basis(0, step));
+  for (int step = 2; step < held; step *= 2) spec.of(InputDim::Register).push_back(basis(step, 0));
+  spec.of(InputDim::Lane) = {basis(0, 2), basis(0, 4)};
+  for (int step = held; step < lanes; step *= 2) spec.of(InputDim::Lane).push_back(basis(step, 0));
+  for (int step = lanes; step < m; step *= 2) spec.of(InputDim::Warp).push_back(basis(step, 0));
+  return Layout::make(std::move(spec));
+}
+
 std::optional<Layout> wgmma_operand_a(int m, int k, int warps, int element_bits) {
   if (!is_element_size(element_bits)) return std::nullopt;
   int per_register = 32 / element_bits;

@@ -30,6 +30,9 @@ std::optional<Layout> outer_product(int m, int n, int row_vector, int column_vec
 /// 2 * t + r0, repeated along n in registers. m is a multiple of 16 * warps: further warpgroups
 /// take the next 64 rows, and what is left repeats in registers, outermost.
 std::optional<Layout> wgmma_accumulator(int m, int n, int warps);
+/// The same with the rows in another order: those of a thread follow one another, then those of a warp's lanes, of
+/// warps, of warpgroups. The instruction does not know which rows they are. Row and column counts are powers of two.
+std::optional<Layout> wgmma_accumulator_by_threads(int m, int n, int warps);
 /// The A operand of wgmma in registers: 64 x (256 / element_bits) atoms; element_bits is 8, 16, 32.
 /// For 16 bits it is the accumulator's map, so a converted accumulator is an operand.
 std::optional<Layout> wgmma_operand_a(int m, int k, int warps, int element_bits = 16);

@@ -46,10 +46,25 @@ std::optional<Layout> sum_layout(const MmaInstruction& instruction, int64_t m, i
   return std::nullopt;
 }
 
+std::optional<Layout> sum_layout_by_threads(const MmaInstruction& instruction, int64_t m, int64_t n, int64_t warps) {
+  bool fits = instruction.unit == MmaUnit::Wgmma && n % instruction.n_step == 0 && n <= instruction.n;
+  return fits ? layout::wgmma_accumulator_by_threads(int(m), int(n), int(warps)) : std::nullopt;
+}
+
+std::optional<Layout> factor_layout(const Layout& sums, int64_t k) {
+  int m = sums.extent(0), warps = sums.warps();
+  bool by_threads = sums == layout::wgmma_accumulator_by_threads(m, sums.extent(1), warps);
+  return by_threads ? layout::wgmma_accumulator_by_threads(m, int(k), warps)
+                    : layout::wgmma_accumulator(m, int(k), warps);
+}
+
 bool leaves_sums(const MmaInstruction& instruction, const Layout& sums) {
   if (sums.rank() != 2) return false;
   int m = sums.extent(0), n = sums.extent(1), warps = sums.warps();
-  if (instruction.unit == MmaUnit::Wgmma) return n <= instruction.n && sums == layout::wgmma_accumulator(m, n, warps);
+  if (instruction.unit == MmaUnit::Wgmma) {
+    return n <= instruction.n && (sums == layout::wgmma_accumulator(m, n, warps) ||
+                                  sums == layout::wgmma_accumulator_by_threads(m, n, warps));
+  }
   for (int rows = 1; rows <= warps; ++rows) {
     if (warps % rows == 0 && sums == layout::mma_accumulator(m, n, rows, warps / rows)) return true;
   }

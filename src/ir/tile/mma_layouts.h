@@ -23,7 +23,16 @@ bool reads_registers(const MmaInstruction& instruction);
 /// Which thread of `warps` warps has which sum of an m x n tile; nothing where the tile is not whole steps.
 std::optional<layout::Layout> sum_layout(const MmaInstruction& instruction, int64_t m, int64_t n, int64_t warps);
 
-/// Whether it leaves sums in threads so: warps may stand in another grid than sum_layout chooses.
+/// The same with the rows of a thread one after another, where the left operand is read from memory that runs along
+/// its rows; nothing where the instruction has no such order.
+std::optional<layout::Layout> sum_layout_by_threads(const MmaInstruction& instruction, int64_t m, int64_t n,
+                                                    int64_t warps);
+
+/// Where a left operand of `k` columns in registers is, for sums that lie so.
+std::optional<layout::Layout> factor_layout(const layout::Layout& sums, int64_t k);
+
+/// Whether it leaves sums in threads so: warps may stand in another grid than sum_layout chooses, and rows in another
+/// order.
 bool leaves_sums(const MmaInstruction& instruction, const layout::Layout& sums);
 
 }  // namespace tessera::tile

@@ -222,7 +222,9 @@ void verify_instruction(Op* mma, std::string_view name, OpVerifier& verifier) {
   }
   std::optional<layout::Layout> sums = layout::parse_layout(sum->layout);
   if (!sum->layout.empty() && !(sums && leaves_sums(*row, *sums)))
-    verifier.error("\"{}\" does not leave its sums in {}", name, sum->text);
+    return verifier.error("\"{}\" does not leave its sums in {}", name, sum->text);
+  if (sums && a->is(TypeKind::Tile) && layout::parse_layout(a->layout) != factor_layout(*sums, *a->dims[1]->constant()))
+    verifier.error("\"{}\" does not read an operand in {} for sums in {}", name, a->text, sum->text);
 }
 
 }  // namespace

@@ -566,6 +566,19 @@ std::vector<GpuCase> rows() {
     gir.return [%1]
 )",
        1, {.block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4}, {{{"M", 70}}, {{"M", 1}}}, 1e-4},
+      {"weights of i8 in registers", "%a: tensor<M x 192, bf16>, %b: tensor<192 x 256, i8>", R"(
+    %0: tensor<192 x 256, bf16> = gir.cast %b
+    %1: tensor<M x 256, f32> = gir.gemm %a, %0 {accum = f32}
+    gir.return [%1]
+)",
+       1, {.block = {{"m", 16}, {"n", 128}, {"k", 64}}, .warps = 4, .stages = 3}, {{{"M", 21}}, {{"M", 1}}}, 1e-4},
+      {"weights of i8 in registers, any size", "%a: tensor<M x K, bf16>, %b: tensor<K x N, i8>", R"(
+    %0: tensor<K x N, bf16> = gir.cast %b
+    %1: tensor<M x N, f32> = gir.gemm %a, %0 {accum = f32}
+    gir.return [%1]
+)",
+       1, {.block = {{"m", 16}, {"n", 128}, {"k", 64}}, .warps = 4},
+       {{{"M", 5}, {"N", 33}, {"K", 100}}, {{"M", 17}, {"N", 144}, {"K", 72}}, {{"M", 1}, {"N", 1}, {"K", 0}}}, 1e-4},
       {"generated: triangle", "%x: tensor<M x M, f32>", R"(
     %0: tensor<M x M, i32> = gir.iota {axis = 0}
     %1: tensor<M x M, i32> = gir.iota {axis = 1}

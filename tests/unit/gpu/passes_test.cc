@@ -203,6 +203,20 @@ TEST_CASE("plan_pipeline leaves a left factor in the registers of the sums it is
              });
 }
 
+TEST_CASE("plan_pipeline leaves a factor that is computed of narrower elements in registers") {
+  check_pass(PassId::plan_pipeline, hopper, {"weights of i8 in registers"}, [](GpuProgram& program) {
+    Op* mma = only_op(program, OpKind::Mma);
+    CHECK(mma->operand(0)->type()->is(TypeKind::Tile));
+    CHECK(mma->operand(0)->type()->dims[0]->is_constant(128));
+    CHECK(program.count("tile.store") == 1);
+    CHECK(program.count("tile.transpose") == 1);  // of the sums, behind the loop
+  });
+  check_pass(PassId::plan_pipeline, ampere, {"weights of i8 in registers"}, [](GpuProgram& program) {
+    CHECK(!only_op(program, OpKind::Mma)->operand(0)->type()->is(TypeKind::Tile));
+    CHECK(program.count("tile.transpose") == 0);
+  });
+}
+
 TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of workers") {
   check_pass(PassId::make_persistent, hopper, {"matmul bf16, b", "matmul f16", "matmul of a slice", "matmul, bias"},
              [](GpuProgram& program) {

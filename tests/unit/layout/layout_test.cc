@@ -87,6 +87,40 @@ TEST_CASE("coordinates are the register's constant and the sum of the thread's t
   }
 }
 
+TEST_CASE("a wgmma accumulator by threads holds the same places with the rows in order of threads") {
+  for (auto [m, n, warps] : {std::array{64, 8, 4}, {128, 16, 4}, {256, 64, 8}, {512, 8, 4}}) {
+    INFO(m << " x " << n << ", " << warps << " warps");
+    Layout ordered = *wgmma_accumulator_by_threads(m, n, warps), plain = *wgmma_accumulator(m, n, warps);
+    REQUIRE(ordered.registers_per_thread() == plain.registers_per_thread());
+    // A row of one is a row of the other, whose columns lie in the same registers and lanes.
+    std::map<int, int> rows;
+    bool same = true;
+    for (int warp = 0; warp < warps; ++warp) {
+      for (int lane = 0; lane < 32; ++lane) {
+        for (int reg = 0; reg < ordered.registers_per_thread(); ++reg) {
+          Point one = ordered.coordinates(reg, lane, warp), other = plain.coordinates(reg, lane, warp);
+          same = same && one[1] == other[1] && rows.emplace(one[0], other[0]).first->second == other[0];
+        }
+      }
+    }
+    CHECK(same);
+    CHECK(int(rows.size()) == m);
+    int held = m / (8 * warps);
+    for (int lane : {0, 3, 4, 31}) {
+      std::set<int> own;
+      for (int reg = 0; reg < ordered.registers_per_thread(); ++reg) own.insert(ordered.coordinates(reg, lane, 1)[0]);
+      CHECK(int(own.size()) == held);
+      CHECK(*own.begin() == (8 + lane / 4) * held);
+      CHECK(*own.rbegin() == *own.begin() + held - 1);
+    }
+  }
+  CHECK(!wgmma_accumulator_by_threads(192, 8, 4));
+  CHECK(!wgmma_accumulator_by_threads(64, 24, 4));
+  CHECK(!wgmma_accumulator_by_threads(64, 8, 8));
+  CHECK(!wgmma_accumulator_by_threads(64, 4, 4));
+  CHECK(!wgmma_accumulator_by_threads(0, 8, 4));
+}
+
 TEST_CASE("a wgmma accumulator holds rows of quads") {
   Layout layout = *wgmma_accumulator(128, 176, 4);
   CHECK(layout.registers_per_thread() == 176);

@@ -15,6 +15,7 @@ inline std::vector<Layout> families() {
   std::vector<std::optional<Layout>> made = {
       wgmma_accumulator(64, 8, 4),    wgmma_accumulator(64, 176, 4), wgmma_accumulator(128, 24, 8),
       wgmma_accumulator(192, 16, 12), wgmma_accumulator(128, 16, 4), wgmma_accumulator(384, 8, 12),
+      wgmma_accumulator_by_threads(64, 16, 4), wgmma_accumulator_by_threads(256, 64, 8),
       wgmma_operand_a(64, 32, 4),     wgmma_operand_a(64, 96, 4, 8), wgmma_operand_a(128, 8, 8, 32),
       mma_accumulator(64, 48, 2, 3),  mma_accumulator(16, 8, 1, 1),  mma_operand_a(32, 48, 2, 3),
       mma_operand_b(48, 32, 3, 2),    amx_accumulator(16, 16),       amx_accumulator(48, 32),

@@ -194,6 +194,31 @@ TEST_CASE("descriptors have the fields of the PTX ISA") {
   CHECK(!wgmma_operand(*SharedLayout::swizzled(Extents{64}, 2, Swizzle::B128), 0));
 }
 
+TEST_CASE("registers are numbered along memory for wider accesses") {
+  // Bytes in columns of 128, of which a thread holds 4 neighbours, two in each of two blocks of registers.
+  Layout factor = *wgmma_accumulator_by_threads(128, 64, 4);
+  SharedLayout columns = *SharedLayout::swizzled(Extents{128, 64}, 1, Swizzle::B128, Order{0, 1});
+  CHECK(shared_vector_width(factor, columns) == 1);
+  VectorAccess access = vector_access(factor, columns);
+  CHECK(access.width == 4);
+  CHECK(bank_conflicts(access.layout, columns, 4) == 0);
+  REQUIRE(access.registers.size() == size_t(factor.registers_per_thread()));
+  bool same = true;
+  for (int reg = 0; reg < factor.registers_per_thread(); ++reg) {
+    for (int lane = 0; lane < 32; ++lane) {
+      int there = int(access.registers[size_t(reg)]);
+      same = same && factor.coordinates(reg, lane, 2) == access.layout.coordinates(there, lane, 2);
+    }
+  }
+  CHECK(same);
+  // What is as wide as it can be stays.
+  Layout rows = *blocked(Extents{64, 64}, 8, 32, 4);
+  VectorAccess plain = vector_access(rows, *SharedLayout::rows(Extents{64, 64}, 2));
+  CHECK(plain.width == 8);
+  CHECK(plain.registers.empty());
+  CHECK(plain.layout == rows);
+}
+
 TEST_CASE("bank conflicts of known accesses") {
   Extents square = {64, 64};
   Layout rows = *blocked(square, 8, 32, 4), columns = *blocked(square, 1, 32, 4, Order{0, 1});
@@ -245,7 +270,8 @@ TEST_CASE("the address of a register follows from that of the first") {
           int64_t first = shared.offset(samples::at(layout, owner));
           int64_t own = shared.offset(layout.coordinates(reg, owner.lane, owner.warp));
           right = right && (step.kind != AddressStep::Add || own == first + step.value);
-          right = right && (step.kind != AddressStep::Xor || own == (first ^ step.value));
+          right = right && (step.kind != AddressStep::Xor || own == (first ^ step.value) + step.add);
+          right = right && (step.kind != AddressStep::Xor || own == (first ^ (step.value | step.add)));
         });
         CHECK(right);
       }

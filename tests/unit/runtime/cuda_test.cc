@@ -236,6 +236,36 @@ TEST_CASE("kernels start while the launch ahead ends where they wait for it and 
   }
 }
 
+TEST_CASE("blocks that start early have an even share of each multiprocessor's memory", "[cuda]") {
+  FakeKnobs knobs;
+  knobs.multiprocessors = 4;
+  CudaBundle bundle;
+  auto kernel = std::ranges::find(bundle.kernels, "add_one", &format::KernelMeta::name);
+  auto shared_for = [&](uint32_t blocks, int64_t bytes, bool waits) {
+    kernel->smem_per_cta = bytes;
+    kernel->waits = waits;
+    FakeGpu gpu(knobs);
+    CudaLoaded loaded(bundle.bytes());
+    tsr_kernel_t loaded_kernel = nullptr;
+    REQUIRE(tsrGetKernel(loaded.module, "add_one", &loaded_kernel) == TSR_SUCCESS);
+    uint32_t n = 16 * blocks;
+    CudaTensor x(loaded.context, {n}, count_up(n));
+    CudaTensor y(loaded.context, {n});
+    void* args[] = {&x.tensor.data, &y.tensor.data, &n};
+    REQUIRE(tsrLaunch(loaded_kernel, nullptr, {}, args, 3) == TSR_SUCCESS);
+    CHECK(gpu.launches().back().grid == blocks);
+    return gpu.launches().back().shared_bytes;
+  };
+  // 228 KiB are shared, of which each block takes 1 more than it asks for.
+  CHECK(shared_for(3, 20 << 10, true) == 227 << 10);
+  CHECK(shared_for(4, 20 << 10, true) == 227 << 10);
+  CHECK(shared_for(5, 20 << 10, true) == 113 << 10);
+  CHECK(shared_for(12, 20 << 10, true) == 75 << 10);
+  CHECK(shared_for(400, 20 << 10, true) == 20 << 10);  // as many as fit
+  CHECK(shared_for(5, 20 << 10, false) == 20 << 10);
+  CHECK(shared_for(5, 8 << 10, true) == 8 << 10);  // the cache beside it is worth more
+}
+
 TEST_CASE("tensor maps describe the buffers and are kept", "[cuda]") {
   FakeGpu gpu;
   CudaLoaded loaded(CudaBundle{}.bytes());

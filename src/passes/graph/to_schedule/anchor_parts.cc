@@ -34,9 +34,9 @@ constexpr int64_t launch_bytes = 192 * 1024;
 /// Programs that a multiprocessor has at a time where threads compute operands of dots: one computes while another
 /// multiplies.
 constexpr int64_t alternating_programs = 2;
-/// Bytes that a program could read in an iteration in which its threads compute an operand, store it, and wait for each
-/// other and for the matrix unit: about 1000 clocks.
-constexpr int64_t alternating_bytes = 64 * 1024;
+/// Bytes that a program could read while its threads compute an element of an operand, and wait for each other and for
+/// the matrix unit: about 1000 clocks for 64 x 128 elements.
+constexpr int64_t alternating_bytes = 8;
 
 int64_t tile_bytes(Type type) {
   int64_t bytes = byte_size(type->dtype);
@@ -54,6 +54,17 @@ int64_t bytes_of_iteration(Op* kernel, const Machine& machine) {
     if (op->is(schedule::info(schedule::OpKind::Dot))) clocks += dot_clocks(op, machine);
   });
   return std::max(bytes, int64_t(clocks * bytes_a_clock));
+}
+
+/// Elements of a right operand of the kernel's dots.
+int64_t operand_elements(Op* kernel) {
+  int64_t most = 0;
+  walk(kernel, [&](Op* op) {
+    if (!op->is(schedule::info(schedule::OpKind::Dot))) return;
+    Type operand = op->in(schedule::in::Dot::b)->type();
+    most = std::max(most, tile_bytes(operand) / byte_size(operand->dtype));
+  });
+  return most;
 }
 
 /// Whether the kernel's loop computes an operand of a dot of what it loads.
@@ -75,6 +86,7 @@ bool computes_operands(Op* kernel) {
 struct Reading {
   Dim tiles;           ///< of its grid
   Dim step, rows;      ///< elements of a tile along the shared axis, and along rows
+  int64_t elements;    ///< of an operand in an iteration
   int64_t bytes;       ///< that an iteration loads, or could load in the time that it takes
 };
 
@@ -89,7 +101,7 @@ Reading reading_of(DimTable& table, const schedule::KernelInstance& instance, st
                    const std::map<std::string, Dim, std::less<>>& also, const Machine& machine) {
   using entry::Axis;
   Dim one = table.constant(1);
-  Reading reading{one, one, one, bytes_of_iteration(instance.kernel, machine)};
+  Reading reading{one, one, one, operand_elements(instance.kernel), bytes_of_iteration(instance.kernel, machine)};
   std::map<std::string, Dim, std::less<>> caller(instance.dims.begin(), instance.dims.end());
   for (Attr axis : instance.kernel->attr(schedule::attr::Kernel::axes)) {
     Dim extent = table.substitute(table.substitute(entry::read(axis, Axis::extent), caller), also);
@@ -117,7 +129,7 @@ Result<Reading> GraphLowering::finest_reading(const FusionGroup& group, const Pa
     bool has_loop = reading.bytes > 0;
     if (has_loop && (!finest || read(reading) < read(*finest))) finest = reading;
   }
-  return finest.value_or(Reading{table_.constant(1), table_.constant(1), table_.constant(1), 0});
+  return finest.value_or(Reading{table_.constant(1), table_.constant(1), table_.constant(1), 0, 0});
 }
 
 /// How an anchor's parts are made, and when.
@@ -158,7 +170,7 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   instance->kernel->erase();
   Result<Reading> own = finest_reading(group, *form);
   if (!own) return failure;
-  for (Reading* each : {&reading, &*own}) each->bytes += computes ? alternating_bytes : 0;
+  for (Reading* each : {&reading, &*own}) each->bytes += computes ? alternating_bytes * each->elements : 0;
   int64_t programs = computes ? alternating_programs : 1;
   Dim slots = table_.constant(programs * context_.machine->gpu.peaks.multiprocessors);
   int64_t some_tiles = least_tiles * reading.step->constant().value_or(least_length);

@@ -6,9 +6,9 @@
 // an op has tiles of two bases, one is converted (gpu/layout_agreement.h).
 //
 // MMAs come first: the accumulator of each gives a base, the map of the instruction that the
-// machine has for it (wgmma, mma.sync, else blocks of fused multiply-adds). The other ops have
-// their largest tile as base: a blocked layout whose vectors run along the axis that is contiguous
-// where the tile is loaded or stored.
+// machine has for it (wgmma, mma.sync, else blocks of fused multiply-adds). A factor that an MMA reads from registers
+// gives another. The other ops have their largest tile as base: a blocked layout whose vectors run along the axis that
+// is contiguous where the tile is loaded or stored.
 
 #include <fmt/format.h>
 
@@ -66,6 +66,9 @@ class LayoutAssignment {
     };
     std::ranges::stable_sort(mmas, {}, is_by_warps);
     for (Op* mma : mmas) add_mma(mma->result(), mma);
+    for (Op* mma : mmas) {
+      if (mma->in(in::Mma::a)->type()->is(TypeKind::Tile)) add_factor(mma->in(in::Mma::a), mma);
+    }
     // The largest first: the others are slices of it.
     std::vector<Value*> by_size = tiles_;
     std::stable_sort(by_size.begin(), by_size.end(),
@@ -188,9 +191,39 @@ class LayoutAssignment {
     bases_.push_back({axes, mma_layout(m, n, mma, warps_of(mma)), {m, n}, mma});
   }
 
+  /// A left factor in registers lies as sums do.
+  void add_factor(Value* value, Op* mma) {
+    const Base* sums = base_of(mma->result());
+    std::optional<Layout> layout = tile::factor_layout(slice(*sums, mma->result()), extents(value->type())[1]);
+    if (!base_of(value) && layout) bases_.push_back({axes_.of(value), *layout, extents(value->type()), mma});
+  }
+
+  /// Whether the MMA reads its left factor from registers, and that is computed of memory that runs along its rows.
+  bool runs_along_rows(Op* mma) {
+    Value* value = mma->in(in::Mma::a);
+    if (!value->type()->is(TypeKind::Tile)) return false;
+    std::set<Value*> seen;
+    while (seen.insert(value).second) {
+      Op *def = value->def(), *loop = def ? nullptr : value->block()->parent_op();
+      if (def && def->info().elementwise != ElementwiseKind::None) {
+        bool is_number = def->operand(0)->def() && def->operand(0)->def()->is(tile::info(OpKind::Full));
+        value = def->operand(is_number && def->operand_count() > 1 ? 1 : 0);
+      } else if (loop && loop->is(tile::info(OpKind::For))) {
+        value = value->block()->terminator()->operand(value->index() - 1);
+      }
+    }
+    Op* load = value->def();
+    if (!load || !load->is(tile::info(OpKind::Load))) return false;
+    std::optional<layout::SharedLayout> shared = tile::shared_layout_of(load->in(in::Load::memory)->type());
+    return (shared ? shared->contiguous_axis() : contiguous(load_of(load))) == 0;
+  }
+
   Layout mma_layout(int32_t m, int32_t n, Op* mma, int warps) {
     const MmaInstruction* instruction = instruction_of(mma);
     std::optional<Layout> found;
+    // What a thread then reads of memory is one vector.
+    if (instruction && runs_along_rows(mma)) found = tile::sum_layout_by_threads(*instruction, m, n, warps);
+    if (found) return *found;
     found = instruction ? tile::sum_layout(*instruction, m, n, warps) : multiply_add_layout(m, n, mma, warps);
     return found ? *found : plain_layout(m, n, warps);
   }

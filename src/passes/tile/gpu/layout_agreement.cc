@@ -7,6 +7,7 @@
 #include "ir/layout/reduction.h"
 #include "ir/layout/scan.h"
 #include "ir/layout/text.h"
+#include "ir/tile/mma_layouts.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "passes/tile/pipeline/builders.h"
 #include "support/check.h"
@@ -162,9 +163,7 @@ class LayoutAgreement {
   /// Accumulators of 16 columns are the fragments of a left factor of 16 bits.
   Layout left_factor(Op* mma) {
     Type a = mma->in(in::Mma::a)->type();
-    int warps = layout_of(mma->result()).warps();
-    std::optional<Layout> layout = layout::wgmma_accumulator(int(*a->dims[0]->constant()), int(*a->dims[1]->constant()),
-                                                             warps);
+    std::optional<Layout> layout = tile::factor_layout(layout_of(mma->result()), *a->dims[1]->constant());
     TSR_CHECK(layout, "a left factor in registers has no layout: " + a->text);
     return *layout;
   }

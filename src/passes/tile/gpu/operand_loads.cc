@@ -11,23 +11,20 @@ using tile::OpKind;
 namespace attr = tile::attr;
 namespace in = tile::in;
 
-void OperandLoads::normalise(Value* operand) {
-  flatten(operand);
-  transpose(operand);
-}
+Value* OperandLoads::normalise(Value* operand) { return transpose(flatten(operand)); }
 
 /// Of the memory's other axes a load takes one index each anyway. Where that index may lie past its axis, nothing is
 /// there of the rows.
-void OperandLoads::flatten(Value* value) {
+Value* OperandLoads::flatten(Value* value) {
   Op* reshape = value->def();
   Op* load = reshape && reshape->is(tile::info(OpKind::Reshape)) ? reshape->operand(0)->def() : nullptr;
-  if (!load || !load->is(tile::info(OpKind::Load))) return;
+  if (!load || !load->is(tile::info(OpKind::Load))) return value;
   Type from = load->result()->type(), to = value->type();
-  if (from->rank() <= to->rank() || to->rank() == 0) return;
+  if (from->rank() <= to->rank() || to->rank() == 0) return value;
   size_t lead = from->rank() - to->rank();
-  if (!std::equal(to->dims.begin(), to->dims.end(), from->dims.begin() + int64_t(lead))) return;
+  if (!std::equal(to->dims.begin(), to->dims.end(), from->dims.begin() + int64_t(lead))) return value;
   for (size_t i = 0; i < lead; ++i) {
-    if (!from->dims[i]->is_constant(1)) return;
+    if (!from->dims[i]->is_constant(1)) return value;
   }
   std::vector<Value*> all = load->ins(in::Load::limits), limits;
   builder_.set_before(load);
@@ -39,18 +36,20 @@ void OperandLoads::flatten(Value* value) {
     Value* there = tile::elementwise(builder_, ElementwiseKind::Gt, {all[i], zero});
     limits[0] = tile::elementwise(builder_, ElementwiseKind::Select, {there, limits[0], zero});
   }
-  value->replace_all_uses(load_like(load, load->in(in::Load::memory), load->ins(in::Load::offsets), limits, to));
+  Value* flat = load_like(load, load->in(in::Load::memory), load->ins(in::Load::offsets), limits, to);
+  value->replace_all_uses(flat);
   reshape->erase();
   if (load->result()->unused()) load->erase();
+  return flat;
 }
 
-void OperandLoads::transpose(Value* value) {
+Value* OperandLoads::transpose(Value* value) {
   Op* transpose = value->def();
-  if (!transpose || !transpose->is(tile::info(OpKind::Transpose)) || value->type()->rank() != 2) return;
+  if (!transpose || !transpose->is(tile::info(OpKind::Transpose)) || value->type()->rank() != 2) return value;
   flatten(transpose->operand(0));
   Op* load = transpose->operand(0)->def();
   bool swaps = transpose->attr(attr::Transpose::perm).vector() == std::vector<int64_t>{1, 0};
-  if (!swaps || !load || !load->is(tile::info(OpKind::Load)) || load->result()->type()->rank() != 2) return;
+  if (!swaps || !load || !load->is(tile::info(OpKind::Load)) || load->result()->type()->rank() != 2) return value;
   Value* memory = load->in(in::Load::memory);
   Type window = memory->type();
   if (window->is(TypeKind::Tensor))
@@ -66,9 +65,11 @@ void OperandLoads::transpose(Value* value) {
   Value* transposed = tile::view(builder_, memory, dims, strides, window->offset);
   builder_.set_before(load);
   builder_.set_loc(load->loc());
-  value->replace_all_uses(load_like(load, transposed, offsets, limits, value->type()));
+  Value* turned = load_like(load, transposed, offsets, limits, value->type());
+  value->replace_all_uses(turned);
   transpose->erase();
   if (load->result()->unused()) load->erase();
+  return turned;
 }
 
 void OperandLoads::drop_repeated(Op* load) {

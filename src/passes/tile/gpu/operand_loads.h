@@ -11,14 +11,15 @@ class OperandLoads {
   explicit OperandLoads(Op* kernel) : kernel_(kernel), builder_(*kernel->module()) {}
 
   /// Rewrites the load of an operand: a load of [1, rows, columns] that is reshaped becomes one of
-  /// [rows, columns], and a transposed load of two axes becomes a load of the transposed window.
-  void normalise(Value* operand);
+  /// [rows, columns], and a transposed load of two axes becomes a load of the transposed window. Gives the operand as
+  /// it is then.
+  Value* normalise(Value* operand);
   /// Leaves out the first axes of a window that are the same at each of their indices, as a bias is for each head.
   void drop_repeated(Op* load);
 
  private:
-  void flatten(Value* value);
-  void transpose(Value* value);
+  Value* flatten(Value* value);
+  Value* transpose(Value* value);
   Value* load_like(Op* load, Value* memory, const std::vector<Value*>& offsets, const std::vector<Value*>& limits,
                    Type type);
 

@@ -104,8 +104,8 @@ bool OperandPaths::is_made_of_sums(Value* value, std::set<Value*>& seen) const {
   return false;
 }
 
-/// Nothing where the instruction reads the operand from registers: a left factor that was computed from sums, which
-/// are then where it reads them.
+/// Nothing where the instruction reads the operand from registers: a left factor that is computed from sums, which
+/// are then where it reads them, or from narrower elements, which threads load to where it reads them.
 std::optional<SharedLayout> OperandPaths::layout_of(Op* dot, unsigned slot, const MmaInstruction* instruction) const {
   Value* value = dot->in(slot);
   Op* load = value->def();
@@ -113,7 +113,7 @@ std::optional<SharedLayout> OperandPaths::layout_of(Op* dot, unsigned slot, cons
   if (written) return layout::parse_shared_layout(load->in(in::Load::memory)->type()->layout);
   std::set<Value*> seen;
   bool may_stay = instruction && slot == in::Dot::a && tile::reads_registers(*instruction) && !global_load_of(value);
-  if (may_stay && is_made_of_sums(value, seen)) return std::nullopt;
+  if (may_stay && (is_made_of_sums(value, seen) || narrow_load_of(value))) return std::nullopt;
   int k_axis = slot == in::Dot::a ? 1 : 0;
   if (instruction && instruction->majors == MmaMajors::AlongK) return staged_along(value->type(), k_axis);
   return staged_layout(kernel_->module()->context(), memory_of(value), value->type());
@@ -137,6 +137,8 @@ StagedOperand OperandPaths::choose(Op* dot, unsigned slot, const MmaInstruction*
   found.layout = layout_of(dot, slot, instruction);
   if (!found.layout) {
     found.path = OperandPath::Register;
+    found.raw = raw_load_of(dot, value);
+    found.computed_here = narrow_load_of(value) != nullptr;
     return found;
   }
   // What copies bring lies as in global memory.
@@ -151,9 +153,9 @@ StagedOperand OperandPaths::choose(Op* dot, unsigned slot, const MmaInstruction*
   return found;
 }
 
-/// The load of which the operand is computed, alone and in the dot's own block: its elements are narrower, so that less
-/// passes through shared memory ahead of time. Threads have to copy it without waiting for it.
-Op* OperandPaths::raw_load_of(Op* dot, Value* operand) const {
+/// The load from global memory that the tile is computed of element by element, if it has narrower elements; null where
+/// the tile is computed of other things, too.
+Op* OperandPaths::narrow_load_of(Value* operand) {
   std::set<Value*> seen;
   std::vector<Value*> open{operand};
   Op* load = nullptr;
@@ -172,11 +174,18 @@ Op* OperandPaths::raw_load_of(Op* dot, Value* operand) const {
     if (def->info().elementwise == ElementwiseKind::None) return nullptr;
     for (unsigned i = 0; i < def->operand_count(); ++i) open.push_back(def->operand(i));
   }
+  bool is_narrow = load && byte_size(load->result()->type()->dtype) < byte_size(operand->type()->dtype);
+  return is_narrow ? load : nullptr;
+}
+
+/// The narrower load of which the operand is computed, where threads can copy it ahead without waiting for it: less
+/// passes through shared memory so. It is in the dot's own block.
+Op* OperandPaths::raw_load_of(Op* dot, Value* operand) const {
+  Op* load = narrow_load_of(operand);
   if (!load || has_written_ || load->block() != dot->block() || !counts_iterations(load->block())) return nullptr;
   Type from = load->result()->type();
-  bool is_narrow = byte_size(from->dtype) < byte_size(operand->type()->dtype) && from->rank() == 2;
   bool is_stored = stored_.contains(whole_of(load->in(in::Load::memory)));
-  if (!is_narrow || is_stored || load->has(attr::Load::fill)) return nullptr;
+  if (from->rank() != 2 || is_stored || load->has(attr::Load::fill)) return nullptr;
   std::optional<SharedLayout> layout = staged_layout(kernel_->module()->context(), memory_of(load->result()), from);
   return layout && is_tensor_copy(load, *layout, known_) ? load : nullptr;
 }

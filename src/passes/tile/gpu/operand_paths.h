@@ -23,6 +23,7 @@ struct StagedOperand {
   Op* raw = nullptr;  ///< the load of narrower elements that it is computed of, which copies may bring
   std::optional<layout::SharedLayout> layout = {};
   OperandPath path = OperandPath::Store;
+  bool computed_here = false;  ///< threads compute it of what they load, and leave it in registers
   bool before = false;      ///< it is loaded before the loop that multiplies it
   Value* place = nullptr;   ///< where the MMA reads it
 };
@@ -51,6 +52,7 @@ class OperandPaths {
   bool is_made_of_sums(Value* value, std::set<Value*>& seen) const;
   bool counts_iterations(Block* block) const;
   bool is_for_engine(const StagedOperand& operand) const;
+  static Op* narrow_load_of(Value* operand);
   Op* raw_load_of(Op* dot, Value* operand) const;
 
   Op* kernel_;

@@ -146,8 +146,11 @@ bool OperandStaging::bring_raw(std::vector<StagedOperand>& operands, Op* place) 
     places.push_back(new_tile(raw, 0));
     tile::copy_async(builder_, load, places.back(), nullptr);
   }
+  // Where an operand is stored, what the matrix unit reads is fenced behind that.
+  bool stores = std::ranges::any_of(operands, [](const auto& each) { return each.path == OperandPath::Store; });
   builder_.op(tile::info(OpKind::CopyCommit), {}, {});
   builder_.op(tile::info(OpKind::CopyWait), {}, {}, {attr::CopyWait::pending(context(), 0)});
+  if (!stores && machine_.gpu.has_wgmma) tile::fence_async(builder_);
   tile::barrier(builder_);
   for (size_t i = 0; i < loads.size(); ++i) {
     Value* zero = tile::index(builder_, 0);
@@ -178,6 +181,7 @@ bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place, bool
   bool is_raw = ahead && bring_raw(operands, place);
   for (StagedOperand& each : operands) {
     builder_.set_before(place);
+    bool is_zero = is_raw && has_zeros[size_t(&each - operands.data())];
     if (is_raw && each.place) continue;
     if (each.before) {
       each.place = hold(each, place);
@@ -189,16 +193,15 @@ bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place, bool
     } else if (each.path == OperandPath::Store) {
       each.place = new_tile(each, 0);
       Value* zero = tile::index(builder_, 0);
-      bool is_zero = is_raw && has_zeros[size_t(&each - operands.data())];
       tile::store(builder_, is_zero ? each.value : within_limit(place, each), each.place, {zero, zero}, {});
       stores = true;
     } else if (each.path == OperandPath::Register) {
-      each.place = within_limit(place, each);
+      each.place = is_zero ? each.value : within_limit(place, each);
     }
   }
   builder_.set_before(place);
   if (copies || stores) finish_copies(copies);
-  return copies || stores || held;
+  return copies || stores || held || is_raw;
 }
 
 }  // namespace tessera

@@ -13,10 +13,11 @@
 //              bits, and loads may run ahead, threads copy these first: copy, copy_wait, barrier, load, compute, store,
 //              barrier.
 //   registers  a left factor computed from the result of another MMA stays in registers, if the
-//              matrix unit reads it there: its accumulators have the layout of that factor.
+//              matrix unit reads it there: its accumulators have the layout of that factor. So does one that is
+//              computed of narrower elements, which are copied first as for a store.
 //
-// What such a loop loads beside operands (a bias of scores) takes the first path as well, where roles keep its loads in
-// flight and there is shared memory for them.
+// What such a loop loads beside operands (a bias of scores, or the weights of such a factor) takes the first path as
+// well, where roles keep its loads in flight and there is shared memory for them.
 //
 // An operand that is loaded before a loop and multiplied in it is brought once, where it is loaded.
 // Dots that follow each other and do not read each other's results are a *group*: the operands that
@@ -78,7 +79,7 @@ class PipelinePlan {
     if (pipelined_ || (!dots.empty() && leaves_open())) find_pipelines(dots, paths);
     std::vector<std::vector<Op*>> groups = groups_of(dots, paths);
     std::vector<StagedOperand> loaded = loaded_beside(dots, paths);
-    for (const std::vector<Op*>& group : groups) stage(group, paths);
+    for (const std::vector<Op*>& group : groups) stage(group, paths, loaded);
     for (StagedOperand& each : loaded) staging_.bring_beside(each);
   }
 
@@ -170,6 +171,11 @@ class PipelinePlan {
     return false;
   }
 
+  /// Whether threads copy or store something of the operand in each iteration.
+  static bool is_by_threads(const StagedOperand& each) {
+    return each.path == OperandPath::Copy || each.path == OperandPath::Store || each.computed_here;
+  }
+
   int64_t shared_bytes(const StagedOperand& operand, int64_t slots) const {
     Type tile = operand.value->type();
     return tile::shared_bytes(shared_type(kernel_->module()->context(), tile, *operand.layout, slots));
@@ -218,9 +224,7 @@ class PipelinePlan {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
         operands.push_back(paths.choose(dot, slot, instruction));
       }
-      bool by_threads = std::ranges::any_of(operands, [](const StagedOperand& each) {
-        return each.path == OperandPath::Copy || each.path == OperandPath::Store;
-      });
+      bool by_threads = std::ranges::any_of(operands, is_by_threads);
       for (const StagedOperand& each : operands) {
         bool is_in_loop = each.load && !each.before;
         if (each.raw) choices.brought[each.raw] = By::Threads;
@@ -267,7 +271,8 @@ class PipelinePlan {
     return true;
   }
 
-  void stage(const std::vector<Op*>& group, const OperandPaths& paths) {
+  /// `loaded`: what comes in channels of its own.
+  void stage(const std::vector<Op*>& group, const OperandPaths& paths, const std::vector<StagedOperand>& loaded) {
     Builder& builder = staging_.builder();
     std::vector<const MmaInstruction*> instructions;
     for (Op* dot : group) instructions.push_back(paths.instruction(dot));
@@ -281,6 +286,8 @@ class PipelinePlan {
       read.emplace_back();
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
         StagedOperand operand = paths.choose(group[i], slot, instructions[i]);
+        bool comes = std::ranges::any_of(loaded, [&](const auto& each) { return each.load == operand.raw; });
+        if (comes) operand.raw = nullptr, operand.computed_here = false;
         auto [it, is_new] = known.try_emplace({operand.value, operand.load ? 0 : slot}, operands.size());
         if (is_new) operands.push_back(operand);
         read.back()[slot == in::Dot::a ? 0 : 1] = it->second;
@@ -288,9 +295,7 @@ class PipelinePlan {
     }
     // Where threads copy or store an operand in each iteration, barriers of all threads order the
     // accesses, and a channel would add nothing.
-    bool waits = std::ranges::any_of(operands, [](const StagedOperand& each) {
-      return each.path == OperandPath::Copy || each.path == OperandPath::Store;
-    });
+    bool waits = std::ranges::any_of(operands, is_by_threads);
     std::vector<StagedOperand*> by_channel;
     for (StagedOperand& each : operands) {
       if (each.path != OperandPath::Channel || each.before) continue;

@@ -295,8 +295,8 @@ void NvLowering::lower_fma(Op* op) {
   std::vector<int64_t> from_row = register_map(accumulator.slice(0, true).layout, accumulator, {-1, 1});
   FmaOperand columns = fma_operand(accumulator, 1, 1, k, shared_layout_of(a.type));
   FmaOperand rows = fma_operand(accumulator, 0, 0, k, shared_layout_of(b.type));
-  std::vector<Value*> column_addresses = shared_addresses(a, columns.layout, columns.width);
-  std::vector<Value*> row_addresses = shared_addresses(b, rows.layout, rows.width);
+  std::vector<Value*> column_addresses = shared_addresses(a, columns.layout, columns.width, true);
+  std::vector<Value*> row_addresses = shared_addresses(b, rows.layout, rows.width, true);
   auto load_lines = [&](Memory memory, const FmaOperand& from, const std::vector<Value*>& addresses, int32_t at) {
     std::vector<Value*> parts;
     Type part = b_.context().reg(memory.type->dtype, from.width);

@@ -49,8 +49,10 @@ Value* NvLowering::shared_offset(const SharedLayout& shared, const std::vector<V
   return b_.bit_xor(linear, b_.shl(line, 4));
 }
 
-/// The addresses of registers 0, width, 2*width, … of a tile that fills the memory.
-std::vector<Value*> NvLowering::shared_addresses(Memory memory, const layout::Layout& layout, int width) {
+/// The addresses of registers 0, width, 2*width, … of a tile that fills the memory. Of `few`, which take registers for
+/// as long as any access needs them, most accesses are an immediate away.
+std::vector<Value*> NvLowering::shared_addresses(Memory memory, const layout::Layout& layout, int width,
+                                                 bool few) {
   const SharedLayout& shared = shared_layout_of(memory.type);
   if (context_.accessed) context_.accessed({kernel_, current_, layout, shared, width});
   std::vector<Value*> own;
@@ -64,9 +66,10 @@ std::vector<Value*> NvLowering::shared_addresses(Memory memory, const layout::La
     if (step.kind == layout::AddressStep::Add) {
       addresses.push_back(b_.offset(start, i32(step.value)));
     } else if (step.kind == layout::AddressStep::Xor && offset) {
-      Value*& moved = permuted[step.value];
-      if (!moved) moved = b_.offset(memory.base, b_.bit_xor(offset, i32(step.value)));
-      addresses.push_back(moved);
+      int64_t flipped = few ? step.value : step.value | step.add;
+      Value*& moved = permuted[flipped];
+      if (!moved) moved = b_.offset(memory.base, b_.bit_xor(offset, i32(flipped)));
+      addresses.push_back(few ? b_.offset(moved, i32(step.add)) : moved);
     } else {
       std::vector<Value*> coordinates = own;
       Point part = layout.register_offset(r);
@@ -95,15 +98,15 @@ Value* NvLowering::load_shared(Memory memory, Type tile) {
   const layout::Layout& layout = layout_of(tile);
   const SharedLayout& shared = shared_layout_of(memory.type);
   if (auto matrices = by_matrices(layout, shared, tile)) return load_matrices(memory, tile, *matrices);
-  int width = layout::shared_vector_width(layout, shared);
-  Type part = b_.context().reg(tile->dtype, width);
+  layout::VectorAccess access = layout::vector_access(layout, shared);
+  Type part = b_.context().reg(tile->dtype, access.width);
   std::vector<Value*> parts;
-  for (Value* address : shared_addresses(memory, layout, width)) {
+  for (Value* address : shared_addresses(memory, access.layout, access.width, !access.registers.empty())) {
     Op* load = b_.load(address, part)->def();
-    load->set(target::attr::Load::align, width * byte_size(tile->dtype));
+    load->set(target::attr::Load::align, access.width * byte_size(tile->dtype));
     parts.push_back(load->result());
   }
-  return concat(parts);
+  return access.registers.empty() ? concat(parts) : pick(concat(parts), access.registers);
 }
 
 void NvLowering::store_shared(Value* stored, Memory memory, Type tile) {

@@ -142,7 +142,7 @@ class NvLowering {
   /// Memory without a layout is accessed as global memory is.
   bool has_layout(Type memory) const { return memory->is(TypeKind::View) && !memory->layout.empty(); }
   Value* shared_offset(const layout::SharedLayout& shared, const std::vector<Value*>& coordinates);
-  std::vector<Value*> shared_addresses(Memory memory, const layout::Layout& layout, int width);
+  std::vector<Value*> shared_addresses(Memory memory, const layout::Layout& layout, int width, bool few = false);
   Value* load_shared(Memory memory, Type tile);
   void store_shared(Value* stored, Memory memory, Type tile);
   Value* load_matrices(Memory memory, Type tile, const layout::MatrixAccess& access);
