@@ -107,8 +107,11 @@ class Blocking {
     return true;
   }
 
-  void lanes(int lanes) {
-    for (int axis : order_) lanes /= take_bits(InputDim::Lane, axis, lanes);
+  void lanes(int lanes, int along_first) {
+    for (int axis : order_) {
+      bool is_first = axis == order_.front() && along_first > 0;
+      lanes /= take_bits(InputDim::Lane, axis, is_first ? std::min(lanes, along_first) : lanes);
+    }
     for (; lanes > 1; lanes /= 2) spec_.of(InputDim::Lane).push_back({});
   }
 
@@ -153,7 +156,7 @@ class Blocking {
 }  // namespace
 
 std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int lanes, int warps,
-                              std::span<const int> order, std::span<const int> warp_order) {
+                              std::span<const int> order, std::span<const int> warp_order, int lanes_along_first) {
   if (extents.size() > size_t(max_rank) || vector < 1 || lanes < 1 || warps < 1)
     return std::nullopt;
   if (lanes > max_lanes || warps > max_warps || !std::has_single_bit(uint32_t(lanes)))
@@ -173,7 +176,7 @@ std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int 
   if (!permutes) return std::nullopt;
   Blocking blocking(extents, fastest_first);
   if (!blocking.vectors(vector)) return std::nullopt;
-  blocking.lanes(lanes);
+  blocking.lanes(lanes, lanes_along_first);
   blocking.warps(warps, warp_order.empty() ? std::span<const int>(fastest_first) : warp_order);
   return blocking.rest();
 }

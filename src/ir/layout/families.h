@@ -15,9 +15,11 @@ namespace tessera::layout {
 /// axis per thread, then lanes, then warps, then further registers, each along the fastest axis
 /// that still has room. `order` lists the axes, fastest first; empty means the last axis is
 /// fastest. Extents are any; threads beyond the elements replicate. `lanes` is a power of two. `warp_order` is the
-/// order in which axes are dealt out to warps, if it is another.
+/// order in which axes are dealt out to warps, if it is another. At most `lanes_along_first` lanes, a power of two or 0
+/// for all, lie along the fastest axis.
 std::optional<Layout> blocked(std::span<const int32_t> extents, int vector, int lanes, int warps,
-                              std::span<const int> order = {}, std::span<const int> warp_order = {});
+                              std::span<const int> order = {}, std::span<const int> warp_order = {},
+                              int lanes_along_first = 0);
 
 /// An m x n accumulator of multiply-adds of columns and rows: a thread has `row_vector` neighbouring rows (a power of
 /// two) of `column_vector` neighbouring columns, a warp 4 by 8 such blocks, and warps are dealt out so that each thread

@@ -123,6 +123,24 @@ Facts KernelNeeds::vectors() const {
   return facts;
 }
 
+Facts KernelNeeds::vectors_beside_computed() const {
+  Facts facts;
+  bool has_computed = false;
+  walk(kernel_, [&](Op* op) {
+    if (!op->is(schedule::info(OpKind::Dot))) return;
+    for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
+      Op* load = flat_load(turned(op->in(slot)));
+      bool is_loaded = load && load->is(schedule::info(OpKind::Load));
+      has_computed |= load && load->info().elementwise != ElementwiseKind::None;
+      Facts of_access;
+      if (is_loaded && add_vector(load->in(in::Load::memory)->type(), load->result()->type(), of_access)) {
+        add_facts(facts, of_access);
+      }
+    }
+  });
+  return has_computed ? facts : Facts{};
+}
+
 std::vector<Dim> KernelNeeds::whole_extents() const {
   std::vector<Dim> found;
   for_each_tile([&](Type tile) {

@@ -38,6 +38,9 @@ class KernelNeeds {
   Facts result_copies() const;
   /// What lets accesses be vectors of 16 bytes, as far as they can be.
   Facts vectors() const;
+  /// The same of operands of dots that are loaded as they are, beside ones that are computed of what is loaded; nothing
+  /// where all are loaded so.
+  Facts vectors_beside_computed() const;
   /// The symbolic extents that tiles have.
   std::vector<Dim> whole_extents() const;
   /// Whether there are dots, and tiles with symbolic extents.

@@ -297,6 +297,10 @@ class Specialisation {
     bool bounded = rows.size() == 1;
     bool held = extent && !vectors.empty() && add_rows(kernel, extent, rows, vectors, all);
     if (!vectors.empty() && !bounded) all.push_back(copy(kernel, vectors));
+    // Threads that compute an operand of single elements have no time for those of the other one, too.
+    Facts beside = needs.vectors_beside_computed();
+    bool is_less = std::ranges::any_of(vectors, [&](const DimFact& fact) { return !has_fact(beside, fact); });
+    if (!beside.empty() && is_less && !bounded) all.push_back(copy(kernel, beside));
     // Rows that are walked in a loop are long where shorter ones have kernels of their own.
     if (held && !bounded && !kernel->attr(common::Kernel::own)) set_warps(all.back(), most_warps);
     // What only moves elements walks longer rows in a loop as well, if it is no vectors that it moves.

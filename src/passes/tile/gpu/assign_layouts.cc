@@ -252,7 +252,8 @@ class LayoutAssignment {
     std::vector<int> axes = axes_.of(value);
     // Along which axis, and how wide, the tile (or another with these axes) is loaded or stored.
     int fastest = int(axes.size()) - 1;
-    int widest = 1;
+    int widest = 1, bytes = 0;
+    bool gathers = false;
     for (Value* other : by_size) {
       if (axes_.of(other) != axes) continue;
       for (const MemoryAccess& access : accesses(other)) {
@@ -260,11 +261,29 @@ class LayoutAssignment {
         if (axis < 0) continue;
         fastest = axis;
         widest = std::max(widest, int(width(access, size_t(axis), warps_of(place_of(other)))));
+        bytes = std::max(bytes, int(byte_size(access.tile->dtype)));
       }
+      gathers |= other->def() && other->def()->is(tile::info(OpKind::Gather));
     }
-    std::optional<Layout> layout = blocked_along(value, fastest, widest, combined_);
+    std::optional<Layout> layout;
+    if (gathers && value->type()->rank() == 2 && fastest == 1) layout = gathered_rows(value, widest, bytes);
+    if (!layout) layout = blocked_along(value, fastest, widest, combined_);
     TSR_CHECK(layout, "no layout for " + value->type()->text);
     bases_.push_back({axes, *layout, extents(value->type())});
+  }
+
+  /// A layout for rows that are found one by one, which takes a thread more than an element of them: lanes move a sector
+  /// of memory together, and a thread has elements of few rows. Nothing where vectors are wide, or rows short. Elements
+  /// in memory have so many bytes.
+  std::optional<Layout> gathered_rows(Value* value, int vector, int bytes) {
+    constexpr int sector_bytes = 32;
+    std::vector<int32_t> shape = extents(value->type());
+    int run = sector_bytes / bytes;
+    if (2 * vector * bytes >= vector_bytes || shape[1] % (2 * run) != 0) return std::nullopt;
+    const int order[] = {1, 0}, warp_order[] = {0, 1};
+    int warps = warps_of(place_of(value));
+    std::optional<Layout> made = layout::blocked(shape, vector, 32, warps, order, warp_order, run / vector);
+    return made && !made->is_replicated() ? made : std::nullopt;
   }
 
   /// A layout whose vectors run along that axis. What is combined stays within a warp, as far as there is something

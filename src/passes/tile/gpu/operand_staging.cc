@@ -110,11 +110,19 @@ Value* OperandStaging::within_limit(Op* dot, const StagedOperand& operand) {
 
 namespace {
 
-/// Whether the operand is 0 where what it is computed of is.
-bool keeps_zeros(const StagedOperand& operand) {
+/// What the operand is cast from, so that it is 0 where that is.
+Value* cast_of(const StagedOperand& operand) {
   Value* value = operand.value;
   while (value->def() && value->def()->info().elementwise == ElementwiseKind::Cast) value = value->def()->operand(0);
-  return value == operand.raw->result();
+  return value;
+}
+
+/// Whether the operand is cast from a load that ends where the dot's sums do.
+bool ends_with_sums(Op* dot, const StagedOperand& operand) {
+  Op* load = global_load_of(cast_of(operand));
+  std::vector<Value*> limits = load ? load->ins(in::Load::limits) : std::vector<Value*>{};
+  size_t axis = operand.slot == in::Dot::a ? 1 : 0;
+  return limits.size() > axis && limits[axis] == dot->in(in::Dot::limit) && !load->has(attr::Load::fill);
 }
 
 }  // namespace
@@ -175,13 +183,17 @@ void OperandStaging::bring_beside(StagedOperand& loaded) {
 
 bool OperandStaging::bring(std::vector<StagedOperand>& operands, Op* place, bool ahead) {
   bool copies = false, stores = false, held = false;
-  // Copies leave zeros past their limits.
-  std::vector<bool> has_zeros;
-  for (const StagedOperand& each : operands) has_zeros.push_back(each.raw && keeps_zeros(each));
+  // Copies and loads leave zeros past their limits.
+  std::vector<bool> copies_zeros, has_zeros;
+  for (const StagedOperand& each : operands) {
+    copies_zeros.push_back(each.raw && cast_of(each) == each.raw->result());
+    has_zeros.push_back(ends_with_sums(place, each));
+  }
   bool is_raw = ahead && bring_raw(operands, place);
   for (StagedOperand& each : operands) {
     builder_.set_before(place);
-    bool is_zero = is_raw && has_zeros[size_t(&each - operands.data())];
+    size_t index = size_t(&each - operands.data());
+    bool is_zero = has_zeros[index] || (is_raw && copies_zeros[index]);
     if (is_raw && each.place) continue;
     if (each.before) {
       each.place = hold(each, place);
