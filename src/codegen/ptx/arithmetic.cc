@@ -57,7 +57,7 @@ bool Emitter::emit_by_words(Op* op) {
   auto is_known = [](const Operand& each) { return each.is_word() || each.is_constant(); };
   bool is_whole = a.words.size() == b.words.size() && std::ranges::all_of(a.words, is_known) &&
                   std::ranges::all_of(b.words, is_known);
-  bool adds = (dtype == DType::BF16 || dtype == DType::F16) && kind == Kind::Add;
+  bool adds = (dtype == DType::BF16 || dtype == DType::F16) && (kind == Kind::Add || kind == Kind::Sub);
   bool combines = is_integer(dtype) && (kind == Kind::And || kind == Kind::Or || kind == Kind::Xor);
   bool is_one = std::ranges::all_of(b.words, [&](Operand each) { return each.is_constant() && each == b.words[0]; });
   bool shifts = kind == Kind::Shr && is_integer(dtype) && !is_signed(dtype) && is_one;
@@ -71,10 +71,12 @@ bool Emitter::emit_by_words(Op* op) {
 Operand Emitter::word_of_lanes(Op* op, DType dtype, Operand a, Operand b) {
   Kind kind = op->info().elementwise;
   if (is_float(dtype)) {
-    bool brain = dtype == DType::BF16;
-    Operand one = in_register(Operand::constant(brain ? 0x3f803f80 : 0x3c003c00), WordClass::Single);
+    // a * 1 + b, or b * -1 + a.
+    bool brain = dtype == DType::BF16, subtracts = kind == Kind::Sub;
+    uint64_t one = brain ? 0x3f803f80 : 0x3c003c00, minus = subtracts ? 0x80008000 : 0;
+    auto text_of = [&](Operand each) { return text(in_register(each, WordClass::Single)); };
     return make(WordClass::Single, "fma.rn.{1} {0}, {2}, {3}, {4}", brain ? "bf16x2" : "f16x2",
-                text(in_register(a, WordClass::Single)), text(one), text(in_register(b, WordClass::Single)));
+                text_of(subtracts ? b : a), text_of(Operand::constant(one | minus)), text_of(subtracts ? a : b));
   }
   a = in_register(a, WordClass::Single);
   if (kind != Kind::Shr) {

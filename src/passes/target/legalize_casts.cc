@@ -104,20 +104,6 @@ class CastExpansion {
     return b_.bitcast(b_.shuffle(bytes, integer(bytes, upper), lanes), to);
   }
 
-  /// Each byte twice, as one number of 16 bits, for a mask that drops one of them. Bytes that were moved before are
-  /// moved once.
-  Value* doubled(Value* bytes, DType to) {
-    Op* moved = bytes->def();
-    bool is_moved = moved && moved->is(target::info(target::OpKind::Shuffle));
-    std::vector<int64_t> lanes;
-    for (int64_t i = 0; i < bytes->type()->lanes; ++i) {
-      int64_t lane = is_moved ? moved->attr(target::attr::Shuffle::lanes)[size_t(i)] : i;
-      lanes.insert(lanes.end(), {lane, lane});
-    }
-    Value *first = is_moved ? moved->operand(0) : bytes, *second = is_moved ? moved->operand(1) : bytes;
-    return b_.bitcast(b_.shuffle(first, second, lanes), to);
-  }
-
   /// Null where the numbers are others.
   Value* from_bytes(Value* a, DType to) {
     bool is_half = to == DType::BF16 || to == DType::F16;
@@ -133,11 +119,10 @@ class CastExpansion {
     }
     if (!is_signed && range_of(sum->byte).most < 0x80) return less(with_upper(sum->byte, 0x43, to), 128 - sum->plus);
     if (!is_signed || sum->plus != 0) return nullptr;
-    // 0x4300 and the lower bits are 128 + n, or 256 + n where n is negative; 0xc300 and the sign bit are -128 or -256.
-    Value* bits = doubled(sum->byte, DType::U16);
-    Value* raised = b_.bit_or(b_.bit_and(bits, integer(bits, 0x7f)), integer(bits, 0x4300));
-    Value* back = b_.bit_or(b_.bit_and(bits, integer(bits, 0x80)), integer(bits, 0xc300));
-    return b_.add(b_.bitcast(raised, to), b_.bitcast(back, to));
+    // Behind 0x43 the lower bits are 128 + n, or 256 + n where n is negative; the sign bit is 128 or 256.
+    Value* bits = with_upper(sum->byte, 0x43, DType::U16);
+    Value *raised = b_.bit_and(bits, integer(bits, 0xff7f)), *back = b_.bit_and(bits, integer(bits, 0xff80));
+    return b_.sub(b_.bitcast(raised, to), b_.bitcast(back, to));
   }
 
   Value* integer(Value* like, int64_t value) { return b_.integer(like->type(), value); }

@@ -35,8 +35,9 @@ constexpr int64_t launch_bytes = 192 * 1024;
 /// multiplies.
 constexpr int64_t alternating_programs = 2;
 /// Bytes that a program could read while its threads compute an element of an operand, and wait for each other and for
-/// the matrix unit: about 1000 clocks for 64 x 128 elements.
-constexpr int64_t alternating_bytes = 8;
+/// the matrix unit: about 1000 clocks for 64 x 128 elements. A launch of the anchor's own kernel may have tiles as large
+/// as that, whatever its smallest are.
+constexpr int64_t alternating_bytes = 8, alternating_elements = 64 * 128;
 
 int64_t tile_bytes(Type type) {
   int64_t bytes = byte_size(type->dtype);
@@ -170,7 +171,10 @@ Result<std::optional<GraphLowering::Parts>> GraphLowering::plan_parts(const Fusi
   instance->kernel->erase();
   Result<Reading> own = finest_reading(group, *form);
   if (!own) return failure;
-  for (Reading* each : {&reading, &*own}) each->bytes += computes ? alternating_bytes * each->elements : 0;
+  if (computes) {
+    reading.bytes += alternating_bytes * reading.elements;
+    own->bytes += alternating_bytes * std::max(own->elements, alternating_elements);
+  }
   int64_t programs = computes ? alternating_programs : 1;
   Dim slots = table_.constant(programs * context_.machine->gpu.peaks.multiprocessors);
   int64_t some_tiles = least_tiles * reading.step->constant().value_or(least_length);

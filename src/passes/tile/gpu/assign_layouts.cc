@@ -272,9 +272,9 @@ class LayoutAssignment {
     bases_.push_back({axes, *layout, extents(value->type())});
   }
 
-  /// A layout for rows that are found one by one, which takes a thread more than an element of them: lanes move a sector
-  /// of memory together, and a thread has elements of few rows. Nothing where vectors are wide, or rows short. Elements
-  /// in memory have so many bytes.
+  /// A layout for rows that are found one by one, which takes a thread longer than an element of them: lanes move a
+  /// sector of memory together, and a thread has elements of few rows. Nothing where vectors are wide, or rows short.
+  /// `bytes`: of an element in memory.
   std::optional<Layout> gathered_rows(Value* value, int vector, int bytes) {
     constexpr int sector_bytes = 32;
     std::vector<int32_t> shape = extents(value->type());
