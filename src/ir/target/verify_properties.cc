@@ -19,7 +19,8 @@ bool is_narrow_float(DType dtype) {
 
 bool has_float_instruction(const Machine& machine, Kind kind, DType dtype) {
   bool is_half = dtype == DType::BF16 || dtype == DType::F16;
-  if (is_narrow_float(dtype)) return is_half && kind == Kind::Add && machine.is_gpu();
+  bool adds = kind == Kind::Add || kind == Kind::Sub;
+  if (is_narrow_float(dtype)) return is_half && adds && machine.is_gpu();
   switch (kind) {
     case Kind::Neg:
     case Kind::Abs:

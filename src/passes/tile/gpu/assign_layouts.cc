@@ -223,7 +223,7 @@ class LayoutAssignment {
     std::optional<Layout> found;
     // What a thread then reads of memory is one vector.
     if (instruction && runs_along_rows(mma)) found = tile::sum_layout_by_threads(*instruction, m, n, warps);
-    if (found) return *found;
+    if (found && tile::factor_layout(*found, extents(mma->in(in::Mma::a)->type())[1])) return *found;
     found = instruction ? tile::sum_layout(*instruction, m, n, warps) : multiply_add_layout(m, n, mma, warps);
     return found ? *found : plain_layout(m, n, warps);
   }
@@ -278,6 +278,7 @@ class LayoutAssignment {
   std::optional<Layout> gathered_rows(Value* value, int vector, int bytes) {
     constexpr int sector_bytes = 32;
     std::vector<int32_t> shape = extents(value->type());
+    if (bytes == 0) return std::nullopt;
     int run = sector_bytes / bytes;
     if (2 * vector * bytes >= vector_bytes || shape[1] % (2 * run) != 0) return std::nullopt;
     const int order[] = {1, 0}, warp_order[] = {0, 1};

@@ -101,8 +101,7 @@ class PipelinePlan {
     for (Op* dot : group) {
       const MmaInstruction* instruction = paths.instruction(dot);
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
-        OperandPath path = paths.choose(dot, slot, instruction).path;
-        by_threads |= path == OperandPath::Copy || path == OperandPath::Store;
+        by_threads |= is_by_threads(paths.choose(dot, slot, instruction));
         Op* load = global_load_of(dot->in(slot));
         if (load && windows_of(load->in(in::Load::memory))) loads.insert(load);
       }

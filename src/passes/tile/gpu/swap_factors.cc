@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
+#include <set>
 
 #include "ir/tile/build.h"
 #include "ir/tile/mma_layouts.h"
@@ -34,17 +36,17 @@ Type transposed(Context& context, Type tile) {
   return context.tile({tile->dims[1], tile->dims[0]}, tile->dtype);
 }
 
-/// The op, where it is a transpose of two axes.
-Op* as_transpose(Op* op) {
-  bool swaps = op && op->is(tile::info(OpKind::Transpose)) && op->attr(attr::Transpose::perm).vector() == swapped;
-  return swaps ? op : nullptr;
-}
-
 /// The load from global memory that gives the value, also through a reshape that leaves out axes of one element; null
 /// where another op does, and where it loads windows.
 Op* load_of(Value* value) {
   Op* def = value->def();
-  if (def && def->is(tile::info(OpKind::Reshape))) def = def->operand(0)->def();
+  if (def && def->is(tile::info(OpKind::Reshape))) {
+    const std::vector<Dim>&from = def->operand(0)->type()->dims, &to = value->type()->dims;
+    bool ends = from.size() > to.size() && std::equal(to.rbegin(), to.rend(), from.rbegin());
+    bool are_one = ends && std::all_of(from.begin(), from.end() - std::ptrdiff_t(to.size()),
+                                       [](Dim dim) { return dim->is_constant(1); });
+    def = are_one ? def->operand(0)->def() : nullptr;
+  }
   Op* load = def && def->is(tile::info(OpKind::Load)) ? global_load_of(def->result()) : nullptr;
   return load && !windows_of(load->in(in::Load::memory)) ? load : nullptr;
 }
@@ -57,56 +59,89 @@ class FactorSwap {
   void run() {
     std::vector<Op*> dots, loops;
     walk(kernel_, [&](Op* op) {
-      if (op->is(tile::info(OpKind::Dot)) && is_wanted(op)) dots.push_back(op);
+      if (op->is(tile::info(OpKind::Dot))) dots.push_back(op);
       if (op->is(tile::info(OpKind::For))) loops.push_back(op);
     });
+    // Sums along the same axes lie in one layout, so that all dots of a kernel are swapped, or none.
+    bool all = std::ranges::all_of(dots, [&](Op* dot) { return is_wanted(dot); });
+    if (dots.empty() || !all) return;
     for (Op* dot : dots) {
       for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) flatten_loads(dot->in(slot));
       swap(dot);
     }
-    if (dots.empty()) return;
-    for (Op* loop : loops) carry_transposed(loop);
+    for (Op* loop : loops | std::views::reverse) carry_transposed(loop);
     drop_unused();
   }
 
  private:
-  /// Whether the value is computed element by element, and at last of loads with narrower elements.
-  bool is_computed_of_narrow(Value* value, int64_t bytes) const {
-    Type type = value->type();
-    if (load_of(value)) return byte_size(type->dtype) < bytes;
-    Op* def = value->def();
-    if (!def || def->info().elementwise == ElementwiseKind::None) return false;
-    bool reads_load = false;
+  /// The one load of narrower elements that the value is computed of element by element, in its block; null where other
+  /// things are, too.
+  Op* narrow_load_of(Value* value, int64_t bytes) const {
+    if (Op* load = load_of(value)) return byte_size(load->result()->type()->dtype) < bytes ? load : nullptr;
+    Op *def = value->def(), *found = nullptr;
+    if (!def || def->info().elementwise == ElementwiseKind::None) return nullptr;
     for (unsigned i = 0; i < def->operand_count(); ++i) {
       Value* operand = def->operand(i);
       if (operand->def() && operand->def()->is(tile::info(OpKind::Full))) continue;
-      if (operand->type()->dims != type->dims || !is_computed_of_narrow(operand, bytes)) return false;
-      reads_load = true;
+      Op* load = operand->type()->dims == value->type()->dims ? narrow_load_of(operand, bytes) : nullptr;
+      if (!load || (found && load != found) || load->block() != def->block()) return nullptr;
+      found = load;
     }
-    return reads_load;
+    return found;
+  }
+
+  /// Whether right factors of dots are all that is computed of the value. What else reads it would load it again.
+  static bool makes_right_factors(Value* value) {
+    for (Use* use = value->first_use(); use; use = use->next()) {
+      Op* op = use->owner();
+      bool is_factor = op->is(tile::info(OpKind::Dot)) && op->in(in::Dot::b) == value && op->in(in::Dot::a) != value;
+      bool passes_on = op->info().elementwise != ElementwiseKind::None || op->is(tile::info(OpKind::Reshape));
+      if (!is_factor && !(passes_on && makes_right_factors(op->result()))) return false;
+    }
+    return true;
+  }
+
+  /// Whether a factor of another dot is computed of the sums element by element: it is in their registers.
+  static bool makes_factor(Value* sums) {
+    for (Use* use = sums->first_use(); use; use = use->next()) {
+      Op* op = use->owner();
+      if (op->is(tile::info(OpKind::Dot)) && op->in(in::Dot::c) != sums) return true;
+      if (op->info().elementwise != ElementwiseKind::None && makes_factor(op->result())) return true;
+    }
+    return false;
   }
 
   /// Whether a unit of the machine computes the dot with the factors swapped, and reads the left one from registers.
   bool has_instruction(Op* dot) const {
     Type a = dot->in(in::Dot::a)->type(), sum = dot->result()->type();
-    int64_t m = *sum->dims[0]->constant(), n = *sum->dims[1]->constant(), k = *a->dims[1]->constant();
+    std::optional<int64_t> m = sum->dims[0]->constant(), n = sum->dims[1]->constant(), k = a->dims[1]->constant();
     int64_t warps = gpu_schedule(kernel_, machine_).compute_warps;
-    return std::ranges::any_of(mma_instructions(), [&](const MmaInstruction& each) {
+    return m && n && k && std::ranges::any_of(mma_instructions(), [&](const MmaInstruction& each) {
       return each.factors == a->dtype && each.sum == sum->dtype && each.has(machine_) && tile::reads_registers(each) &&
-             k % each.k == 0 && tile::sum_layout(each, n, m, warps);
+             *k % each.k == 0 && tile::sum_layout(each, *n, *m, warps);
     });
   }
 
   bool is_wanted(Op* dot) const {
-    Value* right = dot->in(in::Dot::b);
-    int64_t bytes = byte_size(right->type()->dtype);
-    return load_of(dot->in(in::Dot::a)) && !load_of(right) && is_computed_of_narrow(right, bytes) &&
-           has_instruction(dot);
+    Value *right = dot->in(in::Dot::b), *sum = dot->in(in::Dot::c);
+    Op* load = load_of(right) ? nullptr : narrow_load_of(right, byte_size(right->type()->dtype));
+    bool is_sole = sum->first_use() && !sum->first_use()->next();
+    return load && load->block() == dot->block() && makes_right_factors(load->result()) &&
+           load_of(dot->in(in::Dot::a)) && is_sole && !makes_factor(dot->result()) && has_instruction(dot);
   }
 
   Value* transpose(Value* value) {
     return builder_.value(tile::info(OpKind::Transpose), {{value}}, transposed(builder_.context(), value->type()),
                           {attr::Transpose::perm(builder_.context(), swapped)});
+  }
+  Value* transposed_sum(Value* value) {
+    if (made_.contains(value->def())) {
+      dead_.insert(value->def());
+      return value->def()->operand(0);
+    }
+    Value* made = transpose(value);
+    made_.insert(made->def());
+    return made;
   }
 
   /// Loads that the value is computed of lose axes of one element.
@@ -144,7 +179,7 @@ class FactorSwap {
       made = builder_.value(&def->info(), slots, type, std::move(attributes));
     }
     made->set_name(value->name());
-    dead_.push_back(def);
+    dead_.insert(def);
     return turned_[value] = made;
   }
 
@@ -152,22 +187,21 @@ class FactorSwap {
     Value *left = turned(dot->in(in::Dot::b)), *right = turned(dot->in(in::Dot::a));
     builder_.set_before(dot);
     builder_.set_loc(dot->loc());
-    Value *sum = transpose(dot->in(in::Dot::c)), *limit = dot->in(in::Dot::limit);
+    Value *sum = transposed_sum(dot->in(in::Dot::c)), *limit = dot->in(in::Dot::limit);
     std::vector<Value*> limits;
     if (limit) limits.push_back(limit);
     Value* made = builder_.value(tile::info(OpKind::Dot), {{left}, {right}, {sum}, limits}, sum->type());
     made->set_name(dot->result()->name());
-    dot->result()->replace_all_uses(transpose(made));
+    dot->result()->replace_all_uses(transposed_sum(made));
     dot->erase();
   }
 
-  /// The transposes that read the value; nothing where something else does.
-  static std::vector<Op*> transposes_of(Value* value) {
+  /// The transposes of sums that read the value; nothing where something else does.
+  std::vector<Op*> transposes_of(Value* value) const {
     std::vector<Op*> found;
     for (Use* use = value->first_use(); use; use = use->next()) {
-      Op* transpose = as_transpose(use->owner());
-      if (!transpose) return {};
-      found.push_back(transpose);
+      if (!made_.contains(use->owner())) return {};
+      found.push_back(use->owner());
     }
     return found;
   }
@@ -178,8 +212,8 @@ class FactorSwap {
     for (unsigned i = 0; i < loop->result_count(); ++i) {
       Value *carried = body->arg(i + 1), *result = loop->result(i);
       std::vector<Op*> readers = transposes_of(carried);
-      Op* left = as_transpose(yield->operand(i)->def());
-      if (readers.empty() || !left) continue;
+      Op* left = yield->operand(i)->def();
+      if (readers.empty() || !made_.contains(left) || std::ranges::count(readers, left) > 0) continue;
       unsigned slot = loop->slot_begin(in::For::inits) + i;
       builder_.set_before(loop);
       builder_.set_loc(loop->loc());
@@ -188,18 +222,20 @@ class FactorSwap {
       bool is_full = def && def->is(tile::info(OpKind::Full));
       loop->set_operand(slot, is_full ? tile::full(builder_, transposed(builder_.context(), init->type()),
                                                    def->attr(attr::Full::value))
-                                      : transpose(init));
+                                      : transposed_sum(init));
       Type type = loop->operand(slot)->type();
       carried->set_type(type);
       for (Op* reader : readers) {
         reader->result()->replace_all_uses(carried);
+        made_.erase(reader);
+        dead_.erase(reader);
         reader->erase();
       }
       yield->set_operand(i, left->operand(0));
-      dead_.push_back(left);
+      dead_.insert(left);
       result->set_type(type);
       builder_.set_after(loop);
-      Value* after = transpose(result);
+      Value* after = transposed_sum(result);
       result->replace_all_uses(after);
       after->def()->set_operand(0, result);
     }
@@ -222,7 +258,8 @@ class FactorSwap {
   Builder builder_;
   OperandLoads loads_;
   std::map<Value*, Value*> turned_;
-  std::vector<Op*> dead_;
+  std::set<Op*> made_;  ///< transposes of sums
+  std::set<Op*> dead_;
 };
 
 }  // namespace
