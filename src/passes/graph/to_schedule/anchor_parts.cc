@@ -35,8 +35,8 @@ constexpr int64_t launch_bytes = 192 * 1024;
 /// multiplies.
 constexpr int64_t alternating_programs = 2;
 /// Bytes that a program could read while its threads compute an element of an operand, and wait for each other and for
-/// the matrix unit: about 1000 clocks for 64 x 128 elements. A launch of the anchor's own kernel may have tiles as large
-/// as that, whatever its smallest are.
+/// the matrix unit: about 1000 clocks for 64 x 128 elements. A launch of the anchor's own kernel may have such tiles,
+/// whatever its smallest are.
 constexpr int64_t alternating_bytes = 8, alternating_elements = 64 * 128;
 
 int64_t tile_bytes(Type type) {
