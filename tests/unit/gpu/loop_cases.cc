@@ -234,11 +234,58 @@ std::vector<GpuCase> others() {
   return all;
 }
 
+/// Factors that are computed of bytes: what a matrix unit reads from registers where all dots of the kernel do.
+std::vector<GpuCase> factors_of_bytes() {
+  std::vector<GpuCase> all;
+  auto add = [&](auto... arguments) { all.push_back(loop_case(arguments...)); };
+  const char *schedule = "BM=16, BN=64, BK=32", *sums = "Tensor[20, 80, f32]";
+  add("factors of bytes, one after the other", schedule,
+      "x: Tensor[20, 96, f16], y: Tensor[96, 80, i8], z: Tensor[96, 80, u8]", sums, R"(
+    t   = tile.context(m=20, n=80, k=96)
+    acc = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(96, t.k):
+        u   = tile.load(x, (t.i, k), (t.m, t.k))
+        acc = tile.dot(u, tile.cast(tile.load(y, (k, t.j), (t.k, t.n)), f16), acc)
+        acc = tile.dot(u, tile.cast(tile.load(z, (k, t.j), (t.k, t.n)) & 15, f16), acc)
+    return acc)");
+  add("factors of bytes of two sums", schedule,
+      "x: Tensor[20, 96, bf16], y: Tensor[96, 80, i8], z: Tensor[96, 80, i8]", sums, R"(
+    t = tile.context(m=20, n=80, k=96)
+    a = tile.zeros((t.m, t.n), f32)
+    b = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(90, t.k):
+        u = tile.load(x, (t.i, k), (t.m, t.k))
+        a = tile.dot(u, tile.cast(tile.load(y, (k, t.j), (t.k, t.n)), bf16), a)
+        b = tile.dot(u, tile.cast(tile.load(z, (k, t.j), (t.k, t.n)), bf16), b)
+    return a * 0.5 + b)");
+  add("factors of bytes beside a plain one", schedule,
+      "x: Tensor[20, 96, f16], y: Tensor[96, 80, i8], z: Tensor[96, 80, f16]", sums, R"(
+    t   = tile.context(m=20, n=80, k=96)
+    acc = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(96, t.k):
+        u   = tile.load(x, (t.i, k), (t.m, t.k))
+        acc = tile.dot(u, tile.cast(tile.load(y, (k, t.j), (t.k, t.n)), f16), acc)
+        acc = tile.dot(u, tile.load(z, (k, t.j), (t.k, t.n)), acc)
+    return acc)");
+  add("factors of bytes that are summed, too", schedule, "x: Tensor[20, 96, f16], y: Tensor[96, 80, i8]", sums, R"(
+    t     = tile.context(m=20, n=80, k=96)
+    acc   = tile.zeros((t.m, t.n), f32)
+    total = tile.zeros((t.n,), f32)
+    for k in tile.range(96, t.k):
+        w     = tile.cast(tile.load(y, (k, t.j), (t.k, t.n)), f16)
+        acc   = tile.dot(tile.load(x, (t.i, k), (t.m, t.k)), w, acc)
+        total += tile.sum(tile.cast(w, f32), axis=0)
+    return acc + total[None, :])");
+  return all;
+}
+
 }  // namespace
 
 std::vector<GpuCase> loop_cases() {
   std::vector<GpuCase> all = weighted();
-  for (const auto& some : {chains(), states(), others()}) all.insert(all.end(), some.begin(), some.end());
+  for (const auto& some : {chains(), states(), others(), factors_of_bytes()}) {
+    all.insert(all.end(), some.begin(), some.end());
+  }
   return all;
 }
 

@@ -36,8 +36,10 @@ TEST_CASE("kernels compute the same without any one of the passes that nothing r
   for (std::string_view machine : gpu_machines) {
     for (const PassInfo& pass : all_passes()) {
       if (!is_optional(pass) || pass.reads != Level::Tile || pass.name == "merge_loops") continue;
-      for (const GpuCase* each : cases_named({"matmul", "softmax", "layer", "generated: column"})) {
-        check_without(pass, *each, machine);
+      DYNAMIC_SECTION("without " << pass.name << " for " << machine) {
+        for (const GpuCase* each : cases_named({"matmul", "softmax", "layer", "generated: column"})) {
+          check_without(pass, *each, machine);
+        }
       }
     }
   }

@@ -217,6 +217,22 @@ TEST_CASE("plan_pipeline leaves a factor that is computed of narrower elements i
   });
 }
 
+TEST_CASE("swap_factors swaps all dots of a kernel, or none") {
+  check_pass(PassId::swap_factors, hopper, {"factors of bytes, one after", "factors of bytes of two"},
+             [](GpuProgram& program) {
+               std::vector<bool> swapped;
+               walk(program.kernels().at(0), [&](Op* op) {
+                 if (op->is(tile::info(OpKind::Dot))) swapped.push_back(op->result()->type()->dims[0]->is_constant(64));
+               });
+               CHECK(swapped == std::vector<bool>{true, true});
+             });
+  check_pass(PassId::swap_factors, hopper, {"factors of bytes beside", "factors of bytes that are summed"},
+             [](GpuProgram& program) {
+               CHECK(only_op(program, OpKind::Dot)->result()->type()->dims[0]->is_constant(16));
+               CHECK(program.count("tile.transpose") == 0);
+             });
+}
+
 TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of workers") {
   check_pass(PassId::make_persistent, hopper, {"matmul bf16, b", "matmul f16", "matmul of a slice", "matmul, bias"},
              [](GpuProgram& program) {

@@ -116,18 +116,20 @@ TEST_CASE("every kernel has PTX that assembles without spills or losses") {
   Cache cache(default_cache_folder());  // cases share kernels
   for (std::string_view machine : gpu_machines) {
     for (GpuCase each : gpu_cases()) {
-      for (bool small : {true, false}) {
-        if (!small) each.schedule = {.persistent = machine == "cuda:sm_90a"};
-        INFO(each.name << " for " << machine << (small ? ", small tiles" : ""));
-        GpuProgram program(each, machine);
-        std::string ptx = ptx_of(program);
-        CHECK(ptx.find("ld.local") == std::string::npos);
-        // Most of ptxas' time goes to variants for sizes; under small tiles those are the same kernels again.
-        bool is_for_any_size = !each.sizes[0].empty();
-        if (!assembles || (small && is_for_any_size)) continue;
-        auto cubin = codegen::assemble_ptx(ptx, program.machine(), {}, program.diagnostics(), {.cache = &cache});
-        INFO(program.messages());
-        CHECK(bool(cubin) == (small || !is_known_to_spill(each, machine)));
+      DYNAMIC_SECTION(each.name << " for " << machine) {
+        for (bool small : {true, false}) {
+          if (!small) each.schedule = {.persistent = machine == "cuda:sm_90a"};
+          INFO((small ? "small tiles" : "the library's tiles"));
+          GpuProgram program(each, machine);
+          std::string ptx = ptx_of(program);
+          CHECK(ptx.find("ld.local") == std::string::npos);
+          // Most of ptxas' time goes to variants for sizes; under small tiles those are the same kernels again.
+          bool is_for_any_size = !each.sizes[0].empty();
+          if (!assembles || (small && is_for_any_size)) continue;
+          auto cubin = codegen::assemble_ptx(ptx, program.machine(), {}, program.diagnostics(), {.cache = &cache});
+          INFO(program.messages());
+          CHECK(bool(cubin) == (small || !is_known_to_spill(each, machine)));
+        }
       }
     }
   }
