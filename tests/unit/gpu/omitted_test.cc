@@ -39,7 +39,7 @@ TEST_CASE("kernels compute the same without any one of the passes that nothing r
       DYNAMIC_SECTION("without " << pass.name << " for " << machine) {
         // A pass for one kind of kernel is tried on that kind.
         std::vector<const GpuCase*> cases = cases_named({"matmul", "softmax", "layer", "generated: column"});
-        if (pass.name == "swap_factors") cases = cases_named({"weights of i8", "factors of bytes"});
+        if (pass.name == "swap_factors") cases = cases_named({"weights of i8", "parts of weights of i8"});
         for (const GpuCase* each : cases) check_without(pass, *each, machine);
       }
     }
