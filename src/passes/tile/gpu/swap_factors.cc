@@ -74,41 +74,63 @@ class FactorSwap {
   }
 
  private:
-  /// The one load of narrower elements that the value is computed of element by element, in its block; null where other
-  /// things are, too.
-  Op* narrow_load_of(Value* value, int64_t bytes) const {
-    if (Op* load = load_of(value)) return byte_size(load->result()->type()->dtype) < bytes ? load : nullptr;
-    Op *def = value->def(), *found = nullptr;
-    if (!def || def->info().elementwise == ElementwiseKind::None) return nullptr;
-    for (unsigned i = 0; i < def->operand_count(); ++i) {
-      Value* operand = def->operand(i);
-      if (operand->def() && operand->def()->is(tile::info(OpKind::Full))) continue;
-      Op* load = operand->type()->dims == value->type()->dims ? narrow_load_of(operand, bytes) : nullptr;
-      if (!load || (found && load != found) || load->block() != def->block()) return nullptr;
-      found = load;
+  /// The one load of narrower elements that the factor is computed of element by element, all in its block; null where
+  /// other things are, too.
+  static Op* narrow_load_of(Value* factor) {
+    std::set<Value*> seen;
+    std::vector<Value*> open{factor};
+    Op* found = nullptr;
+    while (!open.empty()) {
+      Value* value = open.back();
+      open.pop_back();
+      Op* def = value->def();
+      if (!seen.insert(value).second || (def && def->is(tile::info(OpKind::Full)))) continue;
+      if (!def || value->type()->dims != factor->type()->dims) return nullptr;
+      if (Op* load = load_of(value)) {
+        if (found && found != load) return nullptr;
+        found = load;
+        continue;
+      }
+      if (def->info().elementwise == ElementwiseKind::None || def->block() != factor->def()->block()) return nullptr;
+      for (unsigned i = 0; i < def->operand_count(); ++i) open.push_back(def->operand(i));
     }
-    return found;
+    bool is_narrow = found && byte_size(found->result()->type()->dtype) < byte_size(factor->type()->dtype);
+    return is_narrow ? found : nullptr;
+  }
+
+  /// Calls `other(use)` where the value, or what is computed of it element by element, is read otherwise.
+  template <typename F>
+  static void for_other_uses(Value* start, F&& other) {
+    std::set<Value*> seen;
+    std::vector<Value*> open{start};
+    while (!open.empty()) {
+      Value* value = open.back();
+      open.pop_back();
+      if (!seen.insert(value).second) continue;
+      for (Use* use = value->first_use(); use; use = use->next()) {
+        Op* op = use->owner();
+        bool passes_on = op->info().elementwise != ElementwiseKind::None || op->is(tile::info(OpKind::Reshape));
+        passes_on ? open.push_back(op->result()) : other(use);
+      }
+    }
+  }
+
+  static bool is_operand(Use* use, unsigned slot) {
+    return use->owner()->is(tile::info(OpKind::Dot)) && use->index() == use->owner()->slot_begin(slot);
   }
 
   /// Whether right factors of dots are all that is computed of the value. What else reads it would load it again.
   static bool makes_right_factors(Value* value) {
-    for (Use* use = value->first_use(); use; use = use->next()) {
-      Op* op = use->owner();
-      bool is_factor = op->is(tile::info(OpKind::Dot)) && op->in(in::Dot::b) == value && op->in(in::Dot::a) != value;
-      bool passes_on = op->info().elementwise != ElementwiseKind::None || op->is(tile::info(OpKind::Reshape));
-      if (!is_factor && !(passes_on && makes_right_factors(op->result()))) return false;
-    }
-    return true;
+    bool all = true;
+    for_other_uses(value, [&](Use* use) { all &= is_operand(use, in::Dot::b); });
+    return all;
   }
 
   /// Whether a factor of another dot is computed of the sums element by element: it is in their registers.
   static bool makes_factor(Value* sums) {
-    for (Use* use = sums->first_use(); use; use = use->next()) {
-      Op* op = use->owner();
-      if (op->is(tile::info(OpKind::Dot)) && op->in(in::Dot::c) != sums) return true;
-      if (op->info().elementwise != ElementwiseKind::None && makes_factor(op->result())) return true;
-    }
-    return false;
+    bool any = false;
+    for_other_uses(sums, [&](Use* use) { any |= is_operand(use, in::Dot::a) || is_operand(use, in::Dot::b); });
+    return any;
   }
 
   /// Whether a unit of the machine computes the dot with the factors swapped, and reads the left one from registers.
@@ -124,7 +146,7 @@ class FactorSwap {
 
   bool is_wanted(Op* dot) const {
     Value *right = dot->in(in::Dot::b), *sum = dot->in(in::Dot::c);
-    Op* load = load_of(right) ? nullptr : narrow_load_of(right, byte_size(right->type()->dtype));
+    Op* load = narrow_load_of(right);
     bool is_sole = sum->first_use() && !sum->first_use()->next();
     return load && load->block() == dot->block() && makes_right_factors(load->result()) &&
            load_of(dot->in(in::Dot::a)) && is_sole && !makes_factor(dot->result()) && has_instruction(dot);
@@ -144,13 +166,20 @@ class FactorSwap {
     return made;
   }
 
-  /// Loads that the value is computed of lose axes of one element.
-  void flatten_loads(Value* value) {
-    Op* def = value->def();
-    if (load_of(value)) {
-      loads_.normalise(value);
-    } else if (!def->is(tile::info(OpKind::Full))) {
-      for (unsigned i = 0; i < def->operand_count(); ++i) flatten_loads(def->operand(i));
+  /// Loads that the factor is computed of lose axes of one element.
+  void flatten_loads(Value* factor) {
+    std::set<Value*> seen;
+    std::vector<Value*> open{factor};
+    while (!open.empty()) {
+      Value* value = open.back();
+      open.pop_back();
+      Op* def = value->def();
+      if (!seen.insert(value).second || def->is(tile::info(OpKind::Full))) continue;
+      if (load_of(value)) {
+        seen.insert(loads_.normalise(value));
+      } else {
+        for (unsigned i = 0; i < def->operand_count(); ++i) open.push_back(def->operand(i));
+      }
     }
   }
 
