@@ -43,6 +43,29 @@ Op* global_load_of(Value* value) {
   return loaded ? def : nullptr;
 }
 
+Op* narrow_load_of(Value* factor, Op* (*load_of)(Value*)) {
+  std::set<Value*> seen;
+  std::vector<Value*> open{factor};
+  Op* load = nullptr;
+  while (!open.empty()) {
+    Value* value = open.back();
+    open.pop_back();
+    Op* def = value->def();
+    if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile)) continue;
+    if (def && def->is(tile::info(OpKind::Full))) continue;
+    if (!def || value->type()->dims != factor->type()->dims) return nullptr;
+    if (Op* found = load_of(value)) {
+      if (load && load != found) return nullptr;
+      load = found;
+      continue;
+    }
+    if (def->info().elementwise == ElementwiseKind::None) return nullptr;
+    for (unsigned i = 0; i < def->operand_count(); ++i) open.push_back(def->operand(i));
+  }
+  bool is_narrow = load && byte_size(load->result()->type()->dtype) < byte_size(factor->type()->dtype);
+  return is_narrow ? load : nullptr;
+}
+
 std::optional<std::vector<Op*>> computed_of(Op* load, Op* before) {
   std::vector<Op*> made;
   std::set<Value*> values{load->result()};
@@ -151,31 +174,6 @@ StagedOperand OperandPaths::choose(Op* dot, unsigned slot, const MmaInstruction*
     found.path = near && is_for_engine(found) ? OperandPath::Channel : OperandPath::Copy;
   }
   return found;
-}
-
-/// The load from global memory that the tile is computed of element by element, if it has narrower elements; null where
-/// the tile is computed of other things, too.
-Op* OperandPaths::narrow_load_of(Value* operand) {
-  std::set<Value*> seen;
-  std::vector<Value*> open{operand};
-  Op* load = nullptr;
-  while (!open.empty()) {
-    Value* value = open.back();
-    open.pop_back();
-    Op* def = value->def();
-    if (!seen.insert(value).second || !value->type()->is(TypeKind::Tile)) continue;
-    if (def && def->is(tile::info(OpKind::Full))) continue;
-    if (!def || value->type()->dims != operand->type()->dims) return nullptr;
-    if (Op* found = global_load_of(value)) {
-      if (load && load != found) return nullptr;
-      load = found;
-      continue;
-    }
-    if (def->info().elementwise == ElementwiseKind::None) return nullptr;
-    for (unsigned i = 0; i < def->operand_count(); ++i) open.push_back(def->operand(i));
-  }
-  bool is_narrow = load && byte_size(load->result()->type()->dtype) < byte_size(operand->type()->dtype);
-  return is_narrow ? load : nullptr;
 }
 
 /// The narrower load of which the operand is computed, where threads can copy it ahead without waiting for it: less

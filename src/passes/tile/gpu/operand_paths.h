@@ -30,6 +30,9 @@ struct StagedOperand {
 
 /// The load from global memory that makes the value; null where another op does.
 Op* global_load_of(Value* value);
+/// The load that the factor is computed of element by element, if it has narrower elements; null where the factor is
+/// computed of other things, too. `load_of` gives the load that makes a value, or null.
+Op* narrow_load_of(Value* factor, Op* (*load_of)(Value*) = global_load_of);
 /// What the loop computes of the load element by element up to the op, in order; nothing where others read it, too.
 std::optional<std::vector<Op*>> computed_of(Op* load, Op* before);
 
@@ -52,7 +55,6 @@ class OperandPaths {
   bool is_made_of_sums(Value* value, std::set<Value*>& seen) const;
   bool counts_iterations(Block* block) const;
   bool is_for_engine(const StagedOperand& operand) const;
-  static Op* narrow_load_of(Value* operand);
   Op* raw_load_of(Op* dot, Value* operand) const;
 
   Op* kernel_;

@@ -74,30 +74,6 @@ class FactorSwap {
   }
 
  private:
-  /// The one load of narrower elements that the factor is computed of element by element, all in its block; null where
-  /// other things are, too.
-  static Op* narrow_load_of(Value* factor) {
-    std::set<Value*> seen;
-    std::vector<Value*> open{factor};
-    Op* found = nullptr;
-    while (!open.empty()) {
-      Value* value = open.back();
-      open.pop_back();
-      Op* def = value->def();
-      if (!seen.insert(value).second || (def && def->is(tile::info(OpKind::Full)))) continue;
-      if (!def || value->type()->dims != factor->type()->dims) return nullptr;
-      if (Op* load = load_of(value)) {
-        if (found && found != load) return nullptr;
-        found = load;
-        continue;
-      }
-      if (def->info().elementwise == ElementwiseKind::None || def->block() != factor->def()->block()) return nullptr;
-      for (unsigned i = 0; i < def->operand_count(); ++i) open.push_back(def->operand(i));
-    }
-    bool is_narrow = found && byte_size(found->result()->type()->dtype) < byte_size(factor->type()->dtype);
-    return is_narrow ? found : nullptr;
-  }
-
   /// Calls `other(use)` where the value, or what is computed of it element by element, is read otherwise.
   template <typename F>
   static void for_other_uses(Value* start, F&& other) {
@@ -146,7 +122,7 @@ class FactorSwap {
 
   bool is_wanted(Op* dot) const {
     Value *right = dot->in(in::Dot::b), *sum = dot->in(in::Dot::c);
-    Op* load = narrow_load_of(right);
+    Op* load = narrow_load_of(right, load_of);
     bool is_sole = sum->first_use() && !sum->first_use()->next();
     return load && load->block() == dot->block() && makes_right_factors(load->result()) &&
            load_of(dot->in(in::Dot::a)) && is_sole && !makes_factor(dot->result()) && has_instruction(dot);
