@@ -3,6 +3,7 @@
 // of 16-bit floats two by two. Nothing is flushed to zero, nothing is contracted.
 
 #include <algorithm>
+#include <utility>
 
 #include "codegen/ptx/emitter.h"
 #include "support/check.h"
@@ -74,9 +75,12 @@ Operand Emitter::word_of_lanes(Op* op, DType dtype, Operand a, Operand b) {
     // a * 1 + b, or b * -1 + a.
     bool brain = dtype == DType::BF16, subtracts = kind == Kind::Sub;
     uint64_t one = brain ? 0x3f803f80 : 0x3c003c00, minus = subtracts ? 0x80008000 : 0;
-    auto text_of = [&](Operand each) { return text(in_register(each, WordClass::Single)); };
-    return make(WordClass::Single, "fma.rn.{1} {0}, {2}, {3}, {4}", brain ? "bf16x2" : "f16x2",
-                text_of(subtracts ? b : a), text_of(Operand::constant(one | minus)), text_of(subtracts ? a : b));
+    if (subtracts) std::swap(a, b);
+    Operand factor = in_register(Operand::constant(one | minus), WordClass::Single);
+    a = in_register(a, WordClass::Single);
+    b = in_register(b, WordClass::Single);
+    return make(WordClass::Single, "fma.rn.{1} {0}, {2}, {3}, {4}", brain ? "bf16x2" : "f16x2", text(a), text(factor),
+                text(b));
   }
   a = in_register(a, WordClass::Single);
   if (kind != Kind::Shr) {

@@ -239,15 +239,22 @@ std::vector<GpuCase> factors_of_bytes() {
   std::vector<GpuCase> all;
   auto add = [&](auto... arguments) { all.push_back(loop_case(arguments...)); };
   const char *schedule = "BM=16, BN=64, BK=32", *sums = "Tensor[20, 80, f32]";
-  add("factors of bytes, one after the other", schedule,
-      "x: Tensor[20, 96, f16], y: Tensor[96, 80, i8], z: Tensor[96, 80, u8]", sums, R"(
+  // Two dots that add to one accumulator, the second with a factor of z.
+  auto add_two = [&](const char* name, const char* dtype, const char* second) {
+    std::string parameters = fmt::format("x: Tensor[20, 96, f16], y: Tensor[96, 80, i8], z: Tensor[96, 80, {}]", dtype);
+    std::string body = fmt::format(R"(
     t   = tile.context(m=20, n=80, k=96)
     acc = tile.zeros((t.m, t.n), f32)
     for k in tile.range(96, t.k):
         u   = tile.load(x, (t.i, k), (t.m, t.k))
         acc = tile.dot(u, tile.cast(tile.load(y, (k, t.j), (t.k, t.n)), f16), acc)
-        acc = tile.dot(u, tile.cast(tile.load(z, (k, t.j), (t.k, t.n)) & 15, f16), acc)
-    return acc)");
+        v   = tile.load(z, (k, t.j), (t.k, t.n))
+        acc = tile.dot(u, {}, acc)
+    return acc)", second);
+    add(name, schedule, parameters.c_str(), sums, body.c_str());
+  };
+  add_two("factors of bytes, one after the other", "u8", "tile.cast(v & 15, f16)");
+  add_two("factors of bytes beside a plain one", "f16", "v");
   add("factors of bytes of two sums", schedule,
       "x: Tensor[20, 96, bf16], y: Tensor[96, 80, i8], z: Tensor[96, 80, i8]", sums, R"(
     t = tile.context(m=20, n=80, k=96)
@@ -258,15 +265,6 @@ std::vector<GpuCase> factors_of_bytes() {
         a = tile.dot(u, tile.cast(tile.load(y, (k, t.j), (t.k, t.n)), bf16), a)
         b = tile.dot(u, tile.cast(tile.load(z, (k, t.j), (t.k, t.n)), bf16), b)
     return a * 0.5 + b)");
-  add("factors of bytes beside a plain one", schedule,
-      "x: Tensor[20, 96, f16], y: Tensor[96, 80, i8], z: Tensor[96, 80, f16]", sums, R"(
-    t   = tile.context(m=20, n=80, k=96)
-    acc = tile.zeros((t.m, t.n), f32)
-    for k in tile.range(96, t.k):
-        u   = tile.load(x, (t.i, k), (t.m, t.k))
-        acc = tile.dot(u, tile.cast(tile.load(y, (k, t.j), (t.k, t.n)), f16), acc)
-        acc = tile.dot(u, tile.load(z, (k, t.j), (t.k, t.n)), acc)
-    return acc)");
   add("factors of bytes that are summed, too", schedule, "x: Tensor[20, 96, f16], y: Tensor[96, 80, i8]", sums, R"(
     t     = tile.context(m=20, n=80, k=96)
     acc   = tile.zeros((t.m, t.n), f32)
