@@ -392,6 +392,12 @@ def orders():
     for at in (np.full(40, 7), np.full(40, -1), np.full(40, 300)):
         case("x: Tensor[V, D, f32], i: Tensor[N, i64], u: Tensor[N, D, f32]", "scatter_add(x, i, u)",
              [normal(300, 5), at.astype(np.int64), normal(40, 5)], scattered, 1e-4)
+    # One row has nearly all updates, so that some are added in blocks; they begin and end beside one.
+    for rows, many, count, width in ((40, 63, 200, 3), (40, 64, 200, 40), (40, 130, 200, 3), (9, 4700, 5000, 131)):
+        at = np.sort(RNG.integers(0, rows, count))
+        at[count - many - 9:count - 9] = at[count - 10]
+        case("x: Tensor[V, D, f32], i: Tensor[N, i64], u: Tensor[N, D, f32]", "scatter_add(x, i, u)",
+             [normal(rows, width), RNG.permutation(at).astype(np.int64), normal(count, width)], scattered, 1e-4)
     whole = RNG.integers(-9, 9, (300, 2)).astype(np.float32), RNG.integers(-9, 9, (40, 2)).astype(np.float32)
     at = RNG.integers(0, 256, 40).astype(np.uint8)
     for dtype in ("bf16", "f16", "f64", "i32", "i8"):
