@@ -144,11 +144,21 @@ Value* ReductionParts::read(Value* value, const ReducedPart& part, Known& known)
 }
 
 Value* ReductionParts::reduced(const ReducedPart& part) {
-  Value* value = read(reduce_->operand(0), part);
+  return reduced(read(reduce_->operand(0), part), {axis() + int64_t(part.extents.size()) - 1});
+}
+
+Value* ReductionParts::reduced(Value* value, const std::vector<int64_t>& axes) {
   DType dtype = value->type()->dtype;
   bool rounds = is_float(dtype) && byte_size(dtype) < 4 && (kind() == "sum" || kind() == "prod");
   if (rounds) value = graph::cast(builder_, value, DType::F32);
-  return graph::reduce(builder_, value, kind(), {axis() + int64_t(part.extents.size()) - 1});
+  return graph::reduce(builder_, value, kind(), axes);
+}
+
+void ReductionParts::last_axis_first() {
+  std::vector<int64_t> axes = reduce_->attr(graph::attr::Reduce::axes);
+  Value* along_last = reduced(reduce_->operand(0), {axes.back()});
+  axes.pop_back();
+  replace(reduced(along_last, axes));
 }
 
 Value* ReductionParts::combined(Value* a, Value* b) {

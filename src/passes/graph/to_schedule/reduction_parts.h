@@ -27,6 +27,8 @@ class ReductionParts {
   /// Whether the reduced axes are neighbours, and all that is read can be walked along them as if they were one axis:
   /// values that arithmetic is done on repeat along all of them or none.
   bool is_one_axis() const;
+  /// The last of several neighbouring axes that are reduced; null where there are none.
+  Dim last_of_several() const { return neighbours_ && reduced_.size() > 1 ? reduced_.back() : nullptr; }
   std::string kind() const;
   /// Extents of the axes before the reduced ones and behind them, and the product of theirs.
   const std::vector<Dim>& rows() const { return rows_; }
@@ -48,6 +50,8 @@ class ReductionParts {
   Value* reduced(const ReducedPart& part);
   /// Of two results.
   Value* combined(Value* a, Value* b);
+  /// Reduces the last axis and then the others, in place of the reduction.
+  void last_axis_first();
   /// Puts a value of as many elements in place of the result.
   void replace(Value* result);
 
@@ -56,6 +60,7 @@ class ReductionParts {
   bool walks_as_one(Value* value, std::set<Value*>& seen) const;
   Value* read(Value* value, const ReducedPart& part, Known& known);
   Value* view(Value* value, const ReducedPart& part);
+  Value* reduced(Value* value, const std::vector<int64_t>& axes);
   bool is_repeated(Op* op, const Known& known) const;
   Value* numbers(Value* value, const ReducedPart& part);
 

@@ -21,6 +21,8 @@ using graph::OpKind;
 constexpr int64_t rows_of_part = 256;
 /// Columns from which on there are programs enough.
 constexpr int64_t enough_columns = 16384;
+/// Elements of an axis that is reduced for itself: fewer would leave much to the second reduction.
+constexpr int64_t enough_to_begin_with = 64;
 
 /// Gives the reduction of parts.
 Op* split(ReductionParts& parts, Builder& builder, int64_t length) {
@@ -92,6 +94,17 @@ Op* chosen_where(Op* reduce, const std::vector<DimFact>& when) {
   return chosen;
 }
 
+/// Whether columns are few, and of the axes that are reduced, which cannot be walked as one, the last is long.
+bool is_cut_at_last_axis(Op* reduce, const ReductionParts& parts, Dim columns) {
+  Dim last = parts.last_of_several();
+  if (!last || parts.axis() != 0) return false;
+  DimTable& table = reduce->module()->context().dims();
+  std::vector<DimFact> known = graph::facts_around(reduce);
+  DimFact is_long{Relation::GreaterEqual, last, table.constant(enough_to_begin_with)};
+  DimFact are_few{Relation::Less, columns, table.constant(enough_columns)};
+  return decide(table, is_long, known) != false && decide(table, are_few, known) != false;
+}
+
 /// What sizes have to be, beyond what is known of them, for columns to be cut into parts: they are long, and too few
 /// for the programs of a GPU. Nothing where they are not.
 std::optional<std::vector<DimFact>> when_cut(Op* reduce, const ReductionParts& parts, Dim columns, int64_t length) {
@@ -110,8 +123,15 @@ std::optional<std::vector<DimFact>> when_cut(Op* reduce, const ReductionParts& p
 void split_columns(Op* reduce, int levels) {
   Builder builder(*reduce->module());
   ReductionParts whole(builder, reduce);
-  if (!whole.is_one_axis() || whole.axis() != 0) return;
   Dim columns = count_elements(builder.context().dims(), whole.columns());
+  if (!whole.is_one_axis()) {
+    if (!is_cut_at_last_axis(reduce, whole, columns)) return;
+    builder.set_before(reduce);
+    builder.set_loc(reduce->loc());
+    whole.last_axis_first();
+    return;
+  }
+  if (whole.axis() != 0) return;
   int64_t length = columns->is_constant(1) ? elements_of_part : rows_of_part;
   std::optional<std::vector<DimFact>> when = when_cut(reduce, whole, columns, length);
   if (!when) return;
