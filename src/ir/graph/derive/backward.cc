@@ -1,6 +1,7 @@
 #include "ir/graph/derive/backward.h"
 
 #include "ir/graph/build.h"
+#include "ir/graph/derive/term.h"
 #include "ir/graph/op_facts.h"
 #include "support/check.h"
 
@@ -13,7 +14,7 @@ Value* Backward::cotangent(const Value* value) const {
 
 void Backward::seed(const Value* value, Value* cotangent) {
   Value*& sum = cotangents_[value];
-  sum = sum ? graph::add(*builder_, sum, cotangent) : cotangent;
+  sum = sum ? total(*builder_, sum, cotangent) : cotangent;
 }
 
 void Backward::add(Value* value, Value* term) {

@@ -2,18 +2,13 @@
 
 #include <set>
 
-#include "ir/graph/constants.h"
 #include "ir/graph/derive/backward.h"
+#include "ir/graph/derive/term.h"
 #include "ir/graph/op_facts.h"
 
 namespace tessera::graph {
 
 namespace {
-
-bool is_zero(Value* value) {
-  std::optional<Element> element = uniform_element(value);
-  return element && is_float(value->type()->dtype) && element->f == 0;
-}
 
 bool is_linear_elementwise(Op* op, const std::vector<bool>& linear) {
   switch (op->info().elementwise) {

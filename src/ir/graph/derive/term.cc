@@ -1,5 +1,11 @@
 #include "ir/graph/derive/term.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "ir/graph/constants.h"
+#include "ir/graph/ops.h"
+
 namespace tessera::graph {
 
 DType derivative_dtype(DType dtype) {
@@ -8,6 +14,11 @@ DType derivative_dtype(DType dtype) {
 
 Term wide(Builder& builder, Value* value) {
   return {&builder, cast(builder, value, derivative_dtype(value->type()->dtype))};
+}
+
+bool is_zero(Value* value) {
+  std::optional<Element> element = uniform_element(value);
+  return element && is_float(value->type()->dtype) && element->f == 0;
 }
 
 Value* sum(Builder& builder, Value* x, const std::vector<int64_t>& axes, bool keep) {
@@ -46,7 +57,64 @@ Value* dilated(Builder& builder, Value* x, int64_t axis, int64_t step, Dim exten
                dims);
 }
 
+/// What a gir.concat puts in a place along its axis.
+struct Piece {
+  Value* value;
+  Dim start, stop;
+};
+
+/// Parts that are not zeros; nothing for other ops, or where parts lie along another axis.
+std::optional<std::vector<Piece>> pieces_of(DimTable& table, Value* value, int64_t axis) {
+  Op* op = value->def();
+  if (!op || !op->is(info(OpKind::Concat)) || op->attr(attr::Concat::axis) != axis) return std::nullopt;
+  std::vector<Piece> found;
+  Dim start = table.constant(0);
+  for (Value* part : op->ins(in::Concat::parts)) {
+    Dim stop = table.add(start, part->type()->dims[size_t(axis)]);
+    if (!is_zero(part)) found.push_back({part, start, stop});
+    start = stop;
+  }
+  return found;
+}
+
+/// The piece that begins at a place; else the first one behind it, if all places are known; null where it is not known.
+const Piece* next_piece(const std::vector<Piece>& pieces, Dim place) {
+  auto here = std::ranges::find(pieces, place, &Piece::start);
+  if (here != pieces.end()) return &*here;
+  const Piece* first = nullptr;
+  for (const Piece& each : pieces) {
+    if (!each.start->constant() || !place->constant() || *each.start->constant() < *place->constant()) return nullptr;
+    if (!first || *each.start->constant() < *first->start->constant()) first = &each;
+  }
+  return first;
+}
+
 }  // namespace
+
+Value* total(Builder& builder, Value* a, Value* b) {
+  DimTable& table = builder.context().dims();
+  Op* concat_of_a = a->def();
+  if (!concat_of_a || !concat_of_a->is(info(OpKind::Concat))) return add(builder, a, b);
+  int64_t axis = concat_of_a->attr(attr::Concat::axis);
+  auto pieces = pieces_of(table, a, axis), others = pieces_of(table, b, axis);
+  if (!pieces || !others) return add(builder, a, b);
+  pieces->insert(pieces->end(), others->begin(), others->end());
+  std::vector<Value*> parts;
+  Dim place = table.constant(0), extent = a->type()->dims[size_t(axis)];
+  auto fill_to = [&](Dim stop) {
+    if (Value* zeros = zeros_along(builder, a, axis, table.sub(stop, place))) parts.push_back(zeros);
+  };
+  while (!pieces->empty()) {
+    const Piece* next = next_piece(*pieces, place);
+    if (!next) return add(builder, a, b);
+    fill_to(next->start);
+    parts.push_back(next->value);
+    place = next->stop;
+    pieces->erase(pieces->begin() + (next - pieces->data()));
+  }
+  fill_to(extent);
+  return concat(builder, parts, axis);
+}
 
 Value* scattered(Builder& builder, Value* x, int64_t axis, Dim start, int64_t step, Dim extent) {
   DimTable& table = builder.context().dims();
