@@ -1,6 +1,10 @@
 // Casts. Where a value is rounded is part of a program's meaning, so a cast is dropped only where
 // it is shown to change no bit, and none is added.
 
+#include <algorithm>
+#include <map>
+#include <optional>
+
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {
@@ -79,10 +83,65 @@ bool there_and_back(Op* op, Rewriter& rewriter) {
   return replace_by(op, value, rewriter);
 }
 
+/// Views that a value is of a wider cast of, from the value on; nothing for other values. What else uses them does not
+/// matter to their meaning, but then they are not worth moving.
+std::optional<std::vector<Op*>> views_of_cast(Value* value) {
+  std::vector<Op*> views;
+  for (Op* op = value->def(); op && value->has_one_use(); value = op->operand(0), op = value->def()) {
+    switch (graph::kind_of(op)) {
+      case OpKind::Transpose:
+      case OpKind::Reshape: views.push_back(op); continue;
+      case OpKind::Cast: {
+        Type to = op->result()->type();
+        if (rounds_specially(to) || !holds_all_values(dtype_of(op->operand(0)), to->dtype)) return std::nullopt;
+        views.push_back(op);
+        std::ranges::reverse(views);
+        return views;
+      }
+      default: return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+/// Parts that were cast to a dtype which holds all their values are put together before they are cast: less moves.
+bool concat_of_casts(Op* op, Rewriter& rewriter) {
+  if (graph::kind_of(op) != OpKind::Concat || rounds_specially(op->result()->type())) return false;
+  std::vector<std::vector<Op*>> chains;
+  for (Value* part : op->ins(graph::in::Concat::parts)) {
+    std::optional<std::vector<Op*>> views = views_of_cast(part);
+    if (!views || (!chains.empty() && dtype_of((*views)[0]->operand(0)) != dtype_of(chains[0][0]->operand(0))))
+      return false;
+    chains.push_back(std::move(*views));
+  }
+  auto narrow = [&](Type type, Type like) {
+    return rewriter.context().tensor(type->dims, like->dtype, like->policies);
+  };
+  std::vector<Value*> parts;
+  for (const std::vector<Op*>& chain : chains) {
+    Value* part = chain[0]->operand(0);
+    Type like = part->type();
+    for (Op* view : std::span(chain).subspan(1)) {
+      std::map<Value*, Value*> operands{{view->operand(0), part}};
+      Op* made = rewriter.module().clone(view, operands);
+      rewriter.insert(made);
+      made->result()->set_type(narrow(view->result()->type(), like));
+      part = made->result();
+    }
+    parts.push_back(part);
+  }
+  Type type = op->result()->type();
+  Value* all = rewriter.value(graph::info(OpKind::Concat), {parts}, narrow(type, parts[0]->type()),
+                              {graph::attr::Concat::axis(op->node(graph::attr::Concat::axis))});
+  rewriter.replace(op, rewriter.value(graph::info(OpKind::Cast), {{all}}, type));
+  return true;
+}
+
 }  // namespace
 
 std::span<const Pattern> cast_patterns() {
   static constexpr Pattern patterns[] = {
+      {"concat_of_casts", concat_of_casts},
       {"same_dtype", same_dtype},
       {"there_and_back", there_and_back},
   };
