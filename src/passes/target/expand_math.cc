@@ -27,6 +27,25 @@ using Kind = ElementwiseKind;
 
 namespace {
 
+/// Whether a value is only ever rounded to 11 digits or fewer, alone or as a factor.
+bool is_rounded(Value* value, int depth = 0) {
+  constexpr int deepest = 4;
+  if (!value->first_use() || depth > deepest) return false;
+  for (Use* use = value->first_use(); use; use = use->next()) {
+    Op* op = use->owner();
+    switch (op->info().elementwise) {
+      case Kind::Cast:
+        if (!is_float(op->result()->type()->dtype) || byte_size(op->result()->type()->dtype) > 2) return false;
+        continue;
+      case Kind::Mul:
+      case Kind::Neg:
+        if (!is_rounded(op->result(), depth + 1)) return false;
+        continue;
+      default: return false;
+    }
+  }
+  return true;
+}
 
 class Expansion {
  public:
@@ -149,7 +168,8 @@ class Expansion {
     const Machine& machine = *context_.machine;
     bool approximates = machine.has_approximate_functions && machine.has_nan_propagating_extremes;
     bool flushes = op->info().elementwise == Kind::Exp2 && op->attr(target::attr::Exp2::flush);
-    math::Arithmetic m(b_, type, approximates && type->dtype == DType::F32, flushes);
+    approximates = approximates && type->dtype == DType::F32;
+    math::Arithmetic m(b_, type, approximates, flushes, approximates && is_rounded(op->result()));
     Value* a = op->operand(0);
     switch (op->info().elementwise) {
       case Kind::Sign: {

@@ -175,3 +175,54 @@ TEST_CASE("exp of a GPU is exact but for the special function unit") {
   CHECK(exp.counts.at("nv.approx_exp2") == 1);
   CHECK(exp.steps <= 22);
 }
+
+TEST_CASE("functions of a GPU whose results are rounded take fewer steps, and are near the nearest number") {
+  struct Rounded {
+    const char* name;
+    double (*exact)(double);
+    int64_t steps;
+  };
+  static const auto sigmoid = +[](double x) { return 1 / (1 + std::exp(-x)); };
+  const Rounded functions[] = {
+      {"sigmoid", sigmoid, 18},
+      {"silu", +[](double x) { return x == -INFINITY ? -0.0 : x * sigmoid(x); }, 20},
+      {"gelu",
+       +[](double x) {
+         return x == -INFINITY ? -0.0 : x * sigmoid(2 * std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+       },
+       23},
+  };
+  auto body = [](std::string_view name, std::string_view narrow, std::string_view used) {
+    return fmt::format("%a: reg<f32 x 1> = target.load %x\n%e: reg<f32 x 1> = target.{} %a\n{}"
+                       "%n: reg<{} x 1> = target.cast %f\n%w: reg<f32 x 1> = target.cast %n\ntarget.store %w, %y\n"
+                       "target.return",
+                       name, used, narrow);
+  };
+  for (const Rounded& each : functions) {
+    for (std::string_view narrow : {"bf16", "f16"}) {
+      TargetFunction function(body(each.name, narrow, "%one: reg<f32 x 1> = target.constant {value = 1.0}\n"
+                                                      "%f: reg<f32 x 1> = target.mul %e, %one\n"));
+      function.apply(expand_math);
+      DType dtype = narrow == "bf16" ? DType::BF16 : DType::F16;
+      int digits = narrow == "bf16" ? 8 : 11, least = narrow == "bf16" ? -133 : -24;
+      for (uint32_t bits = 0; bits < 1u << 16; ++bits) {
+        auto x = float(decode_float(dtype, bits));
+        INFO(fmt::format("{} of {:a} in {}", each.name, x, narrow));
+        float found = function({x}, {0}, 1)[0];
+        double exact = each.exact(double(x));
+        if (std::isnan(exact) || std::isinf(exact) || exact == 0) {
+          REQUIRE(same(found, float(exact)));
+          continue;
+        }
+        double unit = std::ldexp(1, std::max(std::ilogb(exact) - digits + 1, least));
+        REQUIRE(std::fabs(double(found) - exact) <= 0.51 * unit);
+      }
+      CHECK(function.steps <= each.steps);
+    }
+  }
+  // What is added to, or stored as it is, is computed with all digits.
+  TargetFunction added(body("gelu", "bf16", "%f: reg<f32 x 1> = target.add %e, %a\n"));
+  added.apply(expand_math);
+  added({1}, {0}, 1);
+  CHECK(added.steps > 30);
+}

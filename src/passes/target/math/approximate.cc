@@ -74,4 +74,13 @@ Value* approximate_logistic(Arithmetic& m, Value* y, Value* low, Value* numerato
   return b.select(below, b.mul(b.mul(quotient, e.power), back), quotient);
 }
 
+Value* rounded_logistic(Arithmetic& m, Value* half, Value* numerator) {
+  // With g = 2^half, e^y / (1 + e^y) = g^2 / (1 + g^2): g is a normal number wherever the result is one, and is bounded
+  // where that is 1. What is 0 or denormal is left to the last product.
+  TargetBuilder& b = m.b;
+  Value* g = unit_exp2(m, m.at_most(half, 30));
+  Value* quotient = approximate_quotient(m, g, b.fma(g, g, m.number(1)));
+  return b.mul(b.mul(numerator, quotient), g);
+}
+
 }  // namespace tessera::math

@@ -16,6 +16,7 @@ namespace {
 /// The bounds between which e^x is neither 0 nor infinite, a little widened.
 double lowest(const Arithmetic& m) { return m.is_double() ? -746 : -104; }
 double highest(const Arithmetic& m) { return m.is_double() ? 710 : 89; }
+constexpr double half_log2e = log2e_f64_high / 2;
 /// Below it x e^x and e^x are both 0.
 double lowest_product(const Arithmetic& m) { return m.is_double() ? -760 : -112; }
 
@@ -102,9 +103,16 @@ Value* tanh(Arithmetic& m, Value* x) {
   return m.with_sign_of(m.approximates() ? approximate_quotient(m, t, divisor) : m.b.div(t, divisor), x);
 }
 
-Value* sigmoid(Arithmetic& m, Value* x) { return logistic(m, x, nullptr, m.number(1)); }
+Value* sigmoid(Arithmetic& m, Value* x) {
+  if (m.is_rounded()) return rounded_logistic(m, m.b.mul(x, m.number(half_log2e)), m.number(1));
+  return logistic(m, x, nullptr, m.number(1));
+}
 
-Value* silu(Arithmetic& m, Value* x) { return logistic(m, x, nullptr, m.at_least(x, lowest_product(m))); }
+Value* silu(Arithmetic& m, Value* x) {
+  Value* finite_below = m.at_least(x, lowest_product(m));
+  if (m.is_rounded()) return rounded_logistic(m, m.b.mul(x, m.number(half_log2e)), finite_below);
+  return logistic(m, x, nullptr, finite_below);
+}
 
 // gelu(x) = x / (1 + e^-y) with y = 2 sqrt(2/pi) (x + 0.044715 x^3), which has no cancellation. An error of y is one
 // of the result times |y|, so y is computed in two parts: products by fma, the sum by Knuth's two-sum.
@@ -113,6 +121,11 @@ Value* gelu(Arithmetic& m, Value* x) {
   TargetBuilder& b = m.b;
   double end = d ? 32 : 16;
   Value* finite_below = m.at_least(x, -end);
+  if (m.is_rounded()) {
+    constexpr double linear = gelu_linear_f64_high * half_log2e, cubic = gelu_cubic_f64_high * half_log2e;
+    Value* factor = m.fma(b.mul(finite_below, finite_below), cubic, m.number(linear));
+    return rounded_logistic(m, b.mul(finite_below, factor), finite_below);
+  }
   Value* bounded = m.at_most(finite_below, end);
   Value* square = b.mul(bounded, bounded);
   Value* square_low = b.fma(bounded, bounded, m.neg(square));

@@ -16,13 +16,16 @@ namespace tessera::math {
 class Arithmetic {
  public:
   /// With `approximates` the machine has the approx_ ops of nv_ops.def, and min and max that pass NaN on. With
-  /// `flushes` 0 will do for a result that is smaller than normal numbers are.
-  Arithmetic(TargetBuilder& builder, Type type, bool approximates = false, bool flushes = false)
-      : b(builder), type_(type), approximates_(approximates), flushes_(flushes) {}
+  /// `flushes` 0 will do for a result that is smaller than normal numbers are, and with `is_rounded` about 15 digits
+  /// for one that is rounded to fewer.
+  Arithmetic(TargetBuilder& builder, Type type, bool approximates = false, bool flushes = false,
+             bool is_rounded = false)
+      : b(builder), type_(type), approximates_(approximates), flushes_(flushes), is_rounded_(is_rounded) {}
 
   Type type() const { return type_; }
   bool approximates() const { return approximates_; }
   bool flushes() const { return flushes_; }
+  bool is_rounded() const { return is_rounded_; }
   bool is_double() const { return type_->dtype == DType::F64; }
   /// The signed integers of the same size.
   Type integer_type() const { return b.like(type_, is_double() ? DType::I64 : DType::I32); }
@@ -64,7 +67,7 @@ class Arithmetic {
 
  private:
   Type type_;
-  bool approximates_, flushes_;
+  bool approximates_, flushes_, is_rounded_;
 };
 
 /// e^x as expm1 and n: e^x = 2^n * (1 + expm1), for x bounded so that n fits `scale`.
@@ -87,6 +90,8 @@ Value* approximate_exp2(Arithmetic& m, Value* x);
 Value* approximate_quotient(Arithmetic& m, Value* a, Value* b);
 /// numerator / (1 + e^-(y + low)), where y below `lowest` counts as that.
 Value* approximate_logistic(Arithmetic& m, Value* y, Value* low, Value* numerator, double lowest);
+/// The same, to about 15 digits, for half of y log2(e).
+Value* rounded_logistic(Arithmetic& m, Value* half, Value* numerator);
 
 /// f32 only: computed in f64.
 Value* pow(Arithmetic& m, Value* x, Value* y);
