@@ -15,6 +15,13 @@ constexpr size_t most_repeated = 32;
 
 }  // namespace
 
+bool is_rounded_matmul(Op* op) {
+  if (!op->is(graph::info(OpKind::Cast)) || !op->operand(0)->has_one_use()) return false;
+  Op* def = op->operand(0)->def();
+  return def && def->is(graph::info(OpKind::Gemm)) &&
+         byte_size(op->result()->type()->dtype) < byte_size(op->operand(0)->type()->dtype);
+}
+
 Op* numbers_along(Value* value, size_t axis) {
   size_t behind = value->type()->rank() - axis;
   Op* op = value->def();
@@ -113,7 +120,7 @@ Value* ReductionParts::numbers(Value* value, const ReducedPart& part) {
 
 bool ReductionParts::is_repeated(Op* op, const Known& known) const {
   bool is_arithmetic = op && op->block() == reduce_->block() && op->info().elementwise != ElementwiseKind::None;
-  if (!is_arithmetic || known.size() >= most_repeated) return false;
+  if (!is_arithmetic || known.size() >= most_repeated || is_rounded_matmul(op)) return false;
   for (unsigned i = 0; i < op->operand_count(); ++i) {
     if (op->operand(i)->type()->dims != op->result()->type()->dims) return false;
   }

@@ -44,7 +44,7 @@ std::vector<Op*> read_through(Op* reduce) {
     if (!op || op->block() != reduce->block() || seen.size() >= most) return;
     bool is_made_again = op->info().elementwise != ElementwiseKind::None || graph_role(op) == GraphRole::View ||
                          graph_role(op) == GraphRole::Source;
-    if (!is_made_again || !seen.insert(op).second) return;
+    if (!is_made_again || is_rounded_matmul(op) || !seen.insert(op).second) return;
     for (unsigned i = 0; i < op->operand_count(); ++i) self(self, op->operand(i));
     found.push_back(op);
   };
