@@ -96,7 +96,7 @@ def ours(tsr, bundle, batch):
         while not done.wait(0.02):
             peak = max(peak, used() - before)
 
-    watcher = threading.Thread(target=watch)
+    watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
     out = subprocess.run([tsr, "bench", bundle, "step", "--device", "cuda:0", "--dims", f"B={batch}", "--seconds", "4",
                           "--json"], capture_output=True, text=True)

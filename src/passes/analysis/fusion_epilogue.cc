@@ -3,6 +3,7 @@
 // under its cast).
 
 #include <algorithm>
+#include <span>
 
 #include "ir/graph/ops.h"
 #include "passes/analysis/fusion_builder.h"
@@ -39,18 +40,28 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
     }
     group.whole.resize(group.extents.size());
     group.maps[tail] = map;
+    // What several ops read is stored where it is narrowest: they read less, and do again what follows.
+    size_t kept = 0, narrowest = byte_size(tail->type()->dtype);
+    bool is_read_by_one = true;
     while (true) {
       const std::vector<ReadSite>& sites = reads_.sites(tail);
       Op* next = sites.empty() ? nullptr : sites[0].op;
       // One op may read it twice (x * x).
       bool only =
           std::all_of(sites.begin(), sites.end(), [&](const ReadSite& s) { return s.op == next; });
+      is_read_by_one = only;
       if (!next || !only || group_of(next) >= 0 || !is_elementwise(next)) break;
-      size_t folded = group.members.size();
       if (!fold_consumer(group, result_axes, next, tail)) break;
-      for (; folded < group.members.size(); ++folded) claim(group.members[folded], number);
       tail = next->result();
+      if (byte_size(tail->type()->dtype) > narrowest) continue;
+      narrowest = byte_size(tail->type()->dtype);
+      kept = group.members.size();
     }
+    if (!is_read_by_one) {
+      for (Op* op : std::span(group.members).subspan(kept)) group.maps.erase(op->result());
+      group.members.resize(kept);
+    }
+    for (Op* op : group.members) claim(op, number);
   }
   groups_.push_back(std::move(group));
 }

@@ -709,6 +709,20 @@ TEST_CASE("tensors without elements are not computed") {
   }
 }
 
+TEST_CASE("parts are put together before a cast that rounds nothing") {
+  CanonicalTest test;
+  std::vector<TensorValue> arguments;
+  arguments.push_back(some_tensor(DType::BF16, {2, 3, 4}, 1));
+  arguments.push_back(some_tensor(DType::BF16, {3, 5}, 2));
+  Op* after = test.check_pipeline("canonicalize", {"%x: tensor<2 x 3 x 4, bf16>", "%y: tensor<3 x 5, bf16>"},
+                                  "%xw: tensor<2 x 3 x 4, f32> = gir.cast %x\n"
+                                  "%t: tensor<3 x 2 x 4, f32> = gir.transpose %xw {perm = [1, 0, 2]}\n"
+                                  "%a: tensor<3 x 8, f32> = gir.reshape %t\n%b: tensor<3 x 5, f32> = gir.cast %y\n"
+                                  "%r: tensor<3 x 13, f32> = gir.concat [%a, %b] {axis = 1}\ngir.return [%r]",
+                                  arguments);
+  CHECK(test.count(after, "gir.cast") == 1);
+}
+
 // Behind the other cases of this file, and for those that were run with it: alone it has nothing to count.
 TEST_CASE("each pattern is applied by a case of this file") {
   if (applied().empty()) return;

@@ -45,8 +45,8 @@ bool is_zero(Value* value);
 Value* sum(Builder& builder, Value* x, const std::vector<int64_t>& axes, bool keep = false);
 /// Each element as often as `dims` say, along axes that were combined: `x` has the dims without them, or 1 there.
 Value* spread(Builder& builder, Value* x, const std::vector<int64_t>& axes, std::vector<Dim> dims);
-/// The sum of two derivatives of one value. Where what is not 0 lies side by side along an axis, as of slices of it, the
-/// result is made of these parts, and nothing is added.
+/// The sum of two derivatives of one value. Where what is not 0 lies side by side along an axis, as of slices of it,
+/// the result is made of these parts, and nothing is added.
 Value* total(Builder& builder, Value* a, Value* b);
 /// Element i of x along an axis is element start + i * step, of `extent` elements; all others are 0.
 Value* scattered(Builder& builder, Value* x, int64_t axis, Dim start, int64_t step, Dim extent);

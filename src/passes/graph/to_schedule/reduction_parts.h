@@ -72,8 +72,8 @@ class ReductionParts {
   Dim length_ = nullptr;
 };
 
-/// Whether an op is the cast of a matmul's result to a smaller dtype, which nothing else reads: it is stored so, and not
-/// computed again.
+/// Whether an op is the cast of a matmul's result to a smaller dtype, which nothing else reads: it is stored so, and
+/// not computed again.
 bool is_rounded_matmul(Op* op);
 
 /// The gir.iota whose numbers along an axis a value has, all others repeated; null for other values.

@@ -94,7 +94,7 @@ Op* chosen_where(Op* reduce, const std::vector<DimFact>& when) {
   return chosen;
 }
 
-/// Whether columns are few, and of the axes that are reduced, which cannot be walked as one, the last is long.
+/// Whether columns are few, and of several axes that are reduced the last is long.
 bool is_cut_at_last_axis(Op* reduce, const ReductionParts& parts, Dim columns) {
   Dim last = parts.last_of_several();
   if (!last || parts.axis() != 0) return false;
@@ -103,6 +103,14 @@ bool is_cut_at_last_axis(Op* reduce, const ReductionParts& parts, Dim columns) {
   DimFact is_long{Relation::GreaterEqual, last, table.constant(enough_to_begin_with)};
   DimFact are_few{Relation::Less, columns, table.constant(enough_columns)};
   return decide(table, is_long, known) != false && decide(table, are_few, known) != false;
+}
+
+/// Whether what is reduced is computed from values of its shape, and others read it, too: one kernel can do both.
+bool is_computed_for_others(Op* reduce) {
+  Op* op = reduce->operand(0)->def();
+  bool is_arithmetic = op && op->block() == reduce->block() && op->info().elementwise != ElementwiseKind::None &&
+                       op->info().elementwise != ElementwiseKind::Cast;
+  return is_arithmetic && !op->result()->has_one_use();
 }
 
 /// What sizes have to be, beyond what is known of them, for columns to be cut into parts: they are long, and too few
@@ -124,14 +132,14 @@ void split_columns(Op* reduce, int levels) {
   Builder builder(*reduce->module());
   ReductionParts whole(builder, reduce);
   Dim columns = count_elements(builder.context().dims(), whole.columns());
-  if (!whole.is_one_axis()) {
-    if (!is_cut_at_last_axis(reduce, whole, columns)) return;
+  bool is_one_axis = whole.is_one_axis();
+  if ((!is_one_axis || is_computed_for_others(reduce)) && is_cut_at_last_axis(reduce, whole, columns)) {
     builder.set_before(reduce);
     builder.set_loc(reduce->loc());
     whole.last_axis_first();
     return;
   }
-  if (whole.axis() != 0) return;
+  if (!is_one_axis || whole.axis() != 0) return;
   int64_t length = columns->is_constant(1) ? elements_of_part : rows_of_part;
   std::optional<std::vector<DimFact>> when = when_cut(reduce, whole, columns, length);
   if (!when) return;
