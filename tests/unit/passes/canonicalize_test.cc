@@ -723,6 +723,32 @@ TEST_CASE("parts are put together before a cast that rounds nothing") {
   CHECK(test.count(after, "gir.cast") == 1);
 }
 
+TEST_CASE("what is only rounded behind views is rounded before them") {
+  std::vector<std::string> parameters = {"%x: tensor<3 x 8, f32>"};
+  std::vector<TensorValue> arguments;
+  arguments.push_back(some_tensor(DType::F32, {3, 8}, 1));
+  auto text = [](std::string_view value, std::string_view last) {
+    return fmt::format("%e: tensor<3 x 8, f32> = gir.exp %x\n"
+                       "%a: tensor<3 x 4, f32> = gir.slice {0} {{starts = [<0>, <0>], steps = [1, 1]}}\n"
+                       "%b: tensor<3 x 4, f32> = gir.slice {0} {{starts = [<0>, <4>], steps = [1, 1]}}\n"
+                       "%t: tensor<4 x 3, f32> = gir.transpose %a {{perm = [1, 0]}}\n"
+                       "%c: tensor<4 x 3, bf16> = gir.cast %t\n%d: tensor<3 x 4, {1}> = gir.cast %b\n"
+                       "%s: tensor<4 x 3, {1}> = gir.reshape %d\n%cw: tensor<4 x 3, f32> = gir.cast %c\n"
+                       "%sw: tensor<4 x 3, f32> = gir.cast %s\n%r: tensor<4 x 3, f32> = gir.add %cw, %sw\n"
+                       "gir.return [%r]",
+                       value, last);
+  };
+  CanonicalTest computed, read, mixed;
+  Op* after = computed.check_pipeline("canonicalize,cse", parameters, text("%e", "bf16"), arguments);
+  CHECK(computed.count(after, "gir.cast") == 3);
+  CHECK(print(after, {.locations = false}).find("tensor<3 x 8, bf16> = gir.cast") != std::string::npos);
+  // An argument is in memory already, and with other readers the wide value is stored anyway.
+  after = read.check_pipeline("canonicalize,cse", parameters, text("%x", "bf16"), arguments);
+  CHECK(read.count(after, "gir.cast") == 4);
+  after = mixed.check_pipeline("canonicalize,cse", parameters, text("%e", "f16"), arguments);
+  CHECK(print(after, {.locations = false}).find("tensor<3 x 8, bf16> = gir.cast") == std::string::npos);
+}
+
 // Behind the other cases of this file, and for those that were run with it: alone it has nothing to count.
 TEST_CASE("each pattern is applied by a case of this file") {
   if (applied().empty()) return;

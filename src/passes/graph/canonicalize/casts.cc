@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 
+#include "ir/graph/build.h"
+#include "passes/analysis/graph_reads.h"
 #include "passes/graph/canonicalize/patterns.h"
 
 namespace tessera::canonical {
@@ -137,10 +139,70 @@ bool concat_of_casts(Op* op, Rewriter& rewriter) {
   return true;
 }
 
+bool is_view(Op* op) {
+  OpKind kind = graph::kind_of(op);
+  return kind == OpKind::Transpose || kind == OpKind::Reshape || kind == OpKind::Slice;
+}
+
+bool rounds_to(Op* op, DType dtype) {
+  Type to = op->result()->type();
+  return graph::kind_of(op) == OpKind::Cast && to->dtype == dtype && to->policies.empty();
+}
+
+/// Whether a value is only ever cast to a dtype, itself or through views in the same block.
+bool is_only_rounded_to(Value* value, DType dtype) {
+  for (Use* use = value->first_use(); use; use = use->next()) {
+    Op* op = use->owner();
+    if (op->block() != value->def()->block()) return false;
+    bool is_followed = is_view(op) && op->result()->type()->policies.empty() && is_only_rounded_to(op->result(), dtype);
+    if (!is_followed && !rounds_to(op, dtype)) return false;
+  }
+  return value->first_use() != nullptr;
+}
+
+/// Puts a cast before each reader of a value, views and casts alike, which `same_dtype` then drops.
+void round_before_readers(Value* value, Value* rounded, DType dtype, Rewriter& rewriter) {
+  std::vector<Op*> readers;
+  for (Use* use = value->first_use(); use; use = use->next()) readers.push_back(use->owner());
+  for (Op* op : readers) {
+    rewriter.set_before(op);
+    Value* now = rounded;
+    if (!now) rewriter.changed((now = graph::cast(rewriter, value, dtype))->def());
+    if (!is_view(op)) {
+      rewriter.set_operand(op, 0, now);
+      continue;
+    }
+    std::map<Value*, Value*> operands{{value, now}};
+    Op* view = rewriter.module().clone(op, operands);
+    rewriter.insert(view);
+    view->result()->set_type(rewriter.context().tensor(op->result()->type()->dims, dtype));
+    rewriter.changed(view);
+    round_before_readers(op->result(), view->result(), dtype, rewriter);
+  }
+}
+
+/// What is computed and only read by casts to a smaller dtype behind views is rounded as soon as it is computed: what
+/// computes it can store it so, and views that have to be copied move less. An elementwise op and a view may change
+/// places.
+bool cast_of_views(Op* op, Rewriter& rewriter) {
+  if (graph::kind_of(op) != OpKind::Cast || !op->result()->type()->policies.empty()) return false;
+  Value* value = op->operand(0);
+  DType from = dtype_of(value), to = dtype_of(op->result());
+  if (!is_float(from) || !is_float(to) || byte_size(to) >= byte_size(from)) return false;
+  bool has_views = false;
+  for (; value->def() && is_view(value->def()); value = value->def()->operand(0)) has_views = true;
+  Op* def = value->def();
+  bool is_computed = def && def->block() == op->block() && graph_role(def) != GraphRole::Source;
+  if (!has_views || !is_computed || def->region_count() || dtype_of(value) != from || !is_only_rounded_to(value, to)) return false;
+  round_before_readers(value, nullptr, to, rewriter);
+  return true;
+}
+
 }  // namespace
 
 std::span<const Pattern> cast_patterns() {
   static constexpr Pattern patterns[] = {
+      {"cast_of_views", cast_of_views},
       {"concat_of_casts", concat_of_casts},
       {"same_dtype", same_dtype},
       {"there_and_back", there_and_back},
