@@ -99,6 +99,7 @@ Value* total(Builder& builder, Value* a, Value* b) {
   auto pieces = pieces_of(table, a, axis), others = pieces_of(table, b, axis);
   if (!pieces || !others) return add(builder, a, b);
   pieces->insert(pieces->end(), others->begin(), others->end());
+  if (pieces->empty()) return a;
   std::vector<Value*> parts;
   Dim place = table.constant(0), extent = a->type()->dims[size_t(axis)];
   auto fill_to = [&](Dim stop) {

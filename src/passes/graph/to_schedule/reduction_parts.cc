@@ -161,11 +161,13 @@ Value* ReductionParts::reduced(Value* value, const std::vector<int64_t>& axes) {
   return graph::reduce(builder_, value, kind(), axes);
 }
 
-void ReductionParts::last_axis_first() {
+Op* ReductionParts::last_axis_first() {
   std::vector<int64_t> axes = reduce_->attr(graph::attr::Reduce::axes);
   Value* along_last = reduced(reduce_->operand(0), {axes.back()});
   axes.pop_back();
-  replace(reduced(along_last, axes));
+  Value* total = reduced(along_last, axes);
+  replace(total);
+  return total->def();
 }
 
 Value* ReductionParts::combined(Value* a, Value* b) {

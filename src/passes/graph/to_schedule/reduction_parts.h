@@ -50,8 +50,8 @@ class ReductionParts {
   Value* reduced(const ReducedPart& part);
   /// Of two results.
   Value* combined(Value* a, Value* b);
-  /// Reduces the last axis and then the others, in place of the reduction.
-  void last_axis_first();
+  /// Reduces the last axis and then the others, in place of the reduction; gives the second of the two.
+  Op* last_axis_first();
   /// Puts a value of as many elements in place of the result.
   void replace(Value* result);
 

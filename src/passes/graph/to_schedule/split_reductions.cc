@@ -105,8 +105,12 @@ bool is_cut_at_last_axis(Op* reduce, const ReductionParts& parts, Dim columns) {
   return decide(table, is_long, known) != false && decide(table, are_few, known) != false;
 }
 
-/// Whether what is reduced is computed from values of its shape, and others read it, too: one kernel can do both.
-bool is_computed_for_others(Op* reduce) {
+/// Whether what is reduced is computed from values of its shape, and others read it, too, so that one kernel can do
+/// both, with as few elements along the last axis as a program takes in a short time.
+bool is_computed_for_others(Op* reduce, const ReductionParts& parts) {
+  constexpr int64_t most = 4096;
+  Dim last = parts.last_of_several();
+  if (!last || last->constant().value_or(most + 1) > most) return false;
   Op* op = reduce->operand(0)->def();
   bool is_arithmetic = op && op->block() == reduce->block() && op->info().elementwise != ElementwiseKind::None &&
                        op->info().elementwise != ElementwiseKind::Cast;
@@ -133,11 +137,10 @@ void split_columns(Op* reduce, int levels) {
   ReductionParts whole(builder, reduce);
   Dim columns = count_elements(builder.context().dims(), whole.columns());
   bool is_one_axis = whole.is_one_axis();
-  if ((!is_one_axis || is_computed_for_others(reduce)) && is_cut_at_last_axis(reduce, whole, columns)) {
+  if ((!is_one_axis || is_computed_for_others(reduce, whole)) && is_cut_at_last_axis(reduce, whole, columns)) {
     builder.set_before(reduce);
     builder.set_loc(reduce->loc());
-    whole.last_axis_first();
-    return;
+    return split_columns(whole.last_axis_first(), levels - 1);
   }
   if (!is_one_axis || whole.axis() != 0) return;
   int64_t length = columns->is_constant(1) ? elements_of_part : rows_of_part;
