@@ -192,8 +192,9 @@ bool cast_of_views(Op* op, Rewriter& rewriter) {
   bool has_views = false;
   for (; value->def() && is_view(value->def()); value = value->def()->operand(0)) has_views = true;
   Op* def = value->def();
-  bool is_computed = def && def->block() == op->block() && graph_role(def) != GraphRole::Source;
-  if (!has_views || !is_computed || def->region_count() || dtype_of(value) != from || !is_only_rounded_to(value, to)) return false;
+  bool is_computed =
+      def && def->block() == op->block() && graph_role(def) != GraphRole::Source && !def->region_count();
+  if (!has_views || !is_computed || dtype_of(value) != from || !is_only_rounded_to(value, to)) return false;
   round_before_readers(value, nullptr, to, rewriter);
   return true;
 }
