@@ -40,16 +40,16 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
     }
     group.whole.resize(group.extents.size());
     group.maps[tail] = map;
-    // What several ops read is stored where it is narrowest: they read less, and do again what follows.
+    // What several ops read is stored where it is narrowest, if they can do again what follows: they read less.
     size_t kept = 0, narrowest = byte_size(tail->type()->dtype);
-    bool is_read_by_one = true;
+    bool is_widened_again = false;
     while (true) {
       const std::vector<ReadSite>& sites = reads_.sites(tail);
       Op* next = sites.empty() ? nullptr : sites[0].op;
       // One op may read it twice (x * x).
       bool only =
           std::all_of(sites.begin(), sites.end(), [&](const ReadSite& s) { return s.op == next; });
-      is_read_by_one = only;
+      is_widened_again = !only && std::ranges::all_of(sites, [&](const ReadSite& s) { return is_fusible(s.op); });
       if (!next || !only || group_of(next) >= 0 || !is_elementwise(next)) break;
       if (!fold_consumer(group, result_axes, next, tail)) break;
       tail = next->result();
@@ -57,7 +57,7 @@ void FusionBuilder::grow_epilogue(Op* anchor) {
       narrowest = byte_size(tail->type()->dtype);
       kept = group.members.size();
     }
-    if (!is_read_by_one) {
+    if (is_widened_again) {
       for (Op* op : std::span(group.members).subspan(kept)) group.maps.erase(op->result());
       group.members.resize(kept);
     }

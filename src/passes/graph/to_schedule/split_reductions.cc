@@ -97,7 +97,7 @@ Op* chosen_where(Op* reduce, const std::vector<DimFact>& when) {
 /// Whether columns are few, and of several axes that are reduced the last is long.
 bool is_cut_at_last_axis(Op* reduce, const ReductionParts& parts, Dim columns) {
   Dim last = parts.last_of_several();
-  if (!last || parts.axis() != 0) return false;
+  if (!last || parts.axis() != 0 || columns->is_constant(1)) return false;
   DimTable& table = reduce->module()->context().dims();
   std::vector<DimFact> known = graph::facts_around(reduce);
   DimFact is_long{Relation::GreaterEqual, last, table.constant(enough_to_begin_with)};
