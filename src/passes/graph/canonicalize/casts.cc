@@ -106,7 +106,8 @@ std::optional<std::vector<Op*>> views_of_cast(Value* value) {
   return std::nullopt;
 }
 
-/// Parts that were cast to a dtype which holds all their values are put together before they are cast: less moves.
+/// Parts that were cast to a dtype which holds all their values are put together before they are cast, so that less is
+/// moved.
 bool concat_of_casts(Op* op, Rewriter& rewriter) {
   if (graph::kind_of(op) != OpKind::Concat || rounds_specially(op->result()->type())) return false;
   std::vector<std::vector<Op*>> chains;
@@ -139,7 +140,8 @@ bool concat_of_casts(Op* op, Rewriter& rewriter) {
   return true;
 }
 
-bool is_view(Op* op) {
+/// Whether an op is a view that has each element once, at most.
+bool is_view_without_copies(Op* op) {
   OpKind kind = graph::kind_of(op);
   return kind == OpKind::Transpose || kind == OpKind::Reshape || kind == OpKind::Slice;
 }
@@ -154,7 +156,8 @@ bool is_only_rounded_to(Value* value, DType dtype) {
   for (Use* use = value->first_use(); use; use = use->next()) {
     Op* op = use->owner();
     if (op->block() != value->def()->block()) return false;
-    bool is_followed = is_view(op) && op->result()->type()->policies.empty() && is_only_rounded_to(op->result(), dtype);
+    bool is_followed = is_view_without_copies(op) && op->result()->type()->policies.empty() &&
+                       is_only_rounded_to(op->result(), dtype);
     if (!is_followed && !rounds_to(op, dtype)) return false;
   }
   return value->first_use() != nullptr;
@@ -168,7 +171,7 @@ void round_before_readers(Value* value, Value* rounded, DType dtype, Rewriter& r
     rewriter.set_before(op);
     Value* now = rounded;
     if (!now) rewriter.changed((now = graph::cast(rewriter, value, dtype))->def());
-    if (!is_view(op)) {
+    if (!is_view_without_copies(op)) {
       rewriter.set_operand(op, 0, now);
       continue;
     }
@@ -190,7 +193,9 @@ bool cast_of_views(Op* op, Rewriter& rewriter) {
   DType from = dtype_of(value), to = dtype_of(op->result());
   if (!is_float(from) || !is_float(to) || byte_size(to) >= byte_size(from)) return false;
   bool has_views = false;
-  for (; value->def() && is_view(value->def()); value = value->def()->operand(0)) has_views = true;
+  for (; value->def() && is_view_without_copies(value->def()); value = value->def()->operand(0)) {
+    has_views = true;
+  }
   Op* def = value->def();
   bool is_computed =
       def && def->block() == op->block() && graph_role(def) != GraphRole::Source && !def->region_count();
