@@ -32,6 +32,7 @@ class Code {
 struct Launch {
   void* kernel = nullptr;
   void* const* buffers = nullptr;      ///< parameters, then results
+  const size_t* bytes = nullptr;       ///< of each of them; null: not known, and the launch is not recorded
   const int64_t* dims = nullptr;       ///< the kernel's free dims
   int64_t programs = 0;                ///< of the grid, at least 1
   size_t scratch_bytes = 0;            ///< for each concurrent call

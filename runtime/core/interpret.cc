@@ -58,9 +58,11 @@ class Interpreter {
     if (frame_.trace) trace_launch(*frame_.trace, frame_, step_, step, launch.programs);
     if (launch.programs == 0) return ok();
     pointers_.clear();
+    bytes_.clear();
     for (uint32_t buffer : step.buffers) {
       if (Status status = check_memory(buffer); status.failed()) return status;
       pointers_.push_back(frame_.buffers[buffer]);
+      bytes_.push_back(size_t(frame_.placement.bytes[buffer]));
     }
     launch.kernel = kernel.code;
     if (frame_.checks || !kernel.meta->checks.empty()) return launch_checked(step, kernel, launch);
@@ -87,6 +89,7 @@ class Interpreter {
   Status put(const BoundKernel& kernel, Launch& launch) {
     launch.cost = kernel.cost;
     launch.buffers = pointers_.data();
+    launch.bytes = bytes_.data();
     if (frame_.limits) launch.until = frame_.limits->until();
     if (!frame_.memory.budget || frame_.memory.budget->allows(launch.scratch_bytes)) return queued(launch);
     return fail(TSR_EOOM, plan_.entry, ": step ", step_, ": kernel ", format::in_quotes(kernel.meta->name), " needs ",
@@ -288,6 +291,7 @@ class Interpreter {
   size_t step_ = 0;
   std::vector<SizedLaunch> varying_launches_;  ///< beside the known launches: those of the iteration
   std::vector<void*> pointers_;
+  std::vector<size_t> bytes_;  ///< beside pointers_
   KernelLog log_;
 };
 

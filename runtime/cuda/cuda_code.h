@@ -16,7 +16,8 @@ class CudaKernel {
 
   /// Finds the function and checks it against the GPU's limits.
   Status prepare(ModuleHandle module);
-  Status launch(const Launch& launch, StreamHandle stream);
+  /// With `starts_early` it may begin while the launch ahead of it ends, if its code waits for that.
+  Status launch(const Launch& launch, StreamHandle stream, bool starts_early);
   const format::KernelMeta& meta() const { return meta_; }
 
  private:
@@ -30,7 +31,7 @@ class CudaKernel {
   /// Shared memory of each of so many blocks.
   unsigned shared_bytes(unsigned blocks) const;
   struct Attributes;
-  LaunchConfig config_for(unsigned blocks, StreamHandle stream, Attributes& attributes) const;
+  LaunchConfig config_for(unsigned blocks, StreamHandle stream, bool starts_early, Attributes& attributes) const;
   Status failed(Status status) const;
 
   const Gpu& gpu_;

@@ -106,7 +106,7 @@ Status CudaKernel::count_resident_blocks() {
     resident_blocks_ = int64_t(count) * gpu_.multiprocessors();
   } else {
     Attributes attributes;
-    LaunchConfig config = config_for(unsigned(cluster_), nullptr, attributes);
+    LaunchConfig config = config_for(unsigned(cluster_), nullptr, true, attributes);
     status = gpu_.run(driver.clusters_at_a_time, &count, function_,
                       static_cast<const LaunchConfig*>(&config));
     resident_blocks_ = int64_t(count) * cluster_;
@@ -146,9 +146,10 @@ unsigned CudaKernel::shared_bytes(unsigned blocks) const {
   return unsigned(std::max(meta_.smem_per_cta, room / unit * unit));
 }
 
-LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream, Attributes& attributes) const {
+LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream, bool starts_early,
+                                    Attributes& attributes) const {
   if (cluster_ > 1) attributes.add(LaunchAttribute::cluster_dimension).value.cluster = {unsigned(cluster_), 1, 1};
-  if (meta_.waits && gpu_.overlaps_launches()) {
+  if (starts_early && meta_.waits && gpu_.overlaps_launches()) {
     attributes.add(LaunchAttribute::programmatic_serialization).value.holds = 1;
   }
   return {blocks,
@@ -163,7 +164,7 @@ LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream, Attrib
           attributes.count};
 }
 
-Status CudaKernel::launch(const Launch& launch, StreamHandle stream) {
+Status CudaKernel::launch(const Launch& launch, StreamHandle stream, bool starts_early) {
   unsigned blocks = 0;
   std::vector<TensorMap> maps;
   Status status = grid_blocks(launch.programs, blocks);
@@ -187,7 +188,7 @@ Status CudaKernel::launch(const Launch& launch, StreamHandle stream) {
   for (TensorMap& map : maps) params.push_back(&map);
 
   Attributes attributes;
-  LaunchConfig config = config_for(blocks, stream, attributes);
+  LaunchConfig config = config_for(blocks, stream, starts_early, attributes);
   void** no_extra = nullptr;
   if (attributes.count > 0) {
     status = gpu_.run(gpu_.driver().launch_with, static_cast<const LaunchConfig*>(&config),

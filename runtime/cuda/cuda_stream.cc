@@ -7,8 +7,11 @@
 #include <cstdlib>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
+#include <vector>
 
+#include "runtime/core/memory_order.h"
 #include "runtime/cuda/cuda_code.h"
 
 namespace tessera::runtime::cuda {
@@ -48,6 +51,49 @@ class CudaGraph : public Recording {
   GraphCallHandle graph_;
 };
 
+/// The order of what a stream captures: each operation depends on those that share memory with it, not on all ahead.
+class CaptureOrder {
+ public:
+  CaptureOrder(const Gpu& gpu, StreamHandle stream) : gpu_(gpu), stream_(stream) {}
+
+  /// Comes before the operation; says what it waits for.
+  Status begin(std::span<const MemoryUse> uses) {
+    std::vector<GraphNodeHandle> nodes;
+    waits_for_ = order_.add(uses);
+    for (size_t other : waits_for_) nodes.push_back(captured_[other].node);
+    return gpu_.run(gpu_.driver().capture_depend, stream_, static_cast<const GraphNodeHandle*>(nodes.data()),
+                    nodes.size(), capture_set_dependencies);
+  }
+
+  /// A launch can start while one other ends, not while several do.
+  bool waits_for_launch() const { return waits_for_.size() == 1 && captured_[waits_for_[0]].is_launch; }
+
+  /// Comes behind the operation, which may have become several nodes in a row.
+  Status end(bool is_launch) {
+    int state = 0;
+    unsigned long long id = 0;
+    GraphHandle graph = nullptr;
+    const GraphNodeHandle* last = nullptr;
+    size_t count = 0;
+    Status status = gpu_.run(gpu_.driver().capture_info, stream_, &state, &id, &graph, &last, &count);
+    if (!status.failed() && count != 1) status = fail(TSR_EINTERNAL, "a captured operation is ", count, " nodes");
+    if (!status.failed()) captured_.push_back({*last, is_launch});
+    return status;
+  }
+
+ private:
+  struct Captured {
+    GraphNodeHandle node;
+    bool is_launch;
+  };
+
+  const Gpu& gpu_;
+  StreamHandle stream_;
+  MemoryOrder order_;
+  std::vector<Captured> captured_;
+  std::vector<size_t> waits_for_;
+};
+
 class CudaQueue : public Queue {
  public:
   CudaQueue(const Gpu& gpu, StreamHandle stream) : gpu_(gpu), stream_(stream) {
@@ -58,7 +104,7 @@ class CudaQueue : public Queue {
   Status launch(const Launch& launch) override {
     if (launches_left_ && --*launches_left_ == 0) return fail(TSR_EUNSUPPORTED, "too many launches for a recording");
     auto& kernel = *static_cast<CudaKernel*>(launch.kernel);
-    Status status = kernel.launch(launch, stream_);
+    Status status = order_ ? capture(kernel, launch) : kernel.launch(launch, stream_, true);
     if (status.failed()) return status;
     {
       std::lock_guard lock(mutex_);
@@ -68,7 +114,9 @@ class CudaQueue : public Queue {
   }
 
   Status copy(void* to, const void* from, size_t bytes) override {
-    return gpu_.run(gpu_.driver().copy_async, address_of(to), address_of(from), bytes, stream_);
+    return in_order({{from, bytes, false}, {to, bytes, true}}, false, [&] {
+      return gpu_.run(gpu_.driver().copy_async, address_of(to), address_of(from), bytes, stream_);
+    });
   }
 
   Status read(void* to, const void* from, size_t bytes) override {
@@ -77,22 +125,11 @@ class CudaQueue : public Queue {
   }
 
   Status fill(void* to, uint64_t pattern, size_t width, size_t bytes) override {
-    const Driver& driver = gpu_.driver();
-    Address at = address_of(to);
     if (bytes == 0) return ok();
     if (bytes % width != 0) {
       return fail(TSR_EINTERNAL, "a fill of ", bytes, " bytes by a pattern of ", width);
     }
-    switch (width) {
-      case 1:
-        return gpu_.run(driver.fill_8, at, uint8_t(pattern), bytes, stream_);
-      case 2:
-        return gpu_.run(driver.fill_16, at, uint16_t(pattern), bytes / 2, stream_);
-      case 4:
-        return gpu_.run(driver.fill_32, at, uint32_t(pattern), bytes / 4, stream_);
-      default:
-        return fill_wide(at, pattern, bytes);
-    }
+    return in_order({{to, bytes, true}}, false, [&] { return fill_with(address_of(to), pattern, width, bytes); });
   }
 
   std::shared_ptr<Recording> record(const Work& work) override {
@@ -104,6 +141,7 @@ class CudaQueue : public Queue {
     if (gpu_.result(driver.capture_begin, stream, capture_relaxed) == success) {
       CudaQueue recorder(gpu_, stream);
       recorder.launches_left_ = most_recorded;
+      recorder.order_.emplace(gpu_, stream);
       bool is_whole = !work(recorder).failed();
       GraphHandle graph = nullptr;
       is_whole = gpu_.result(driver.capture_end, stream, &graph) == success && is_whole;
@@ -148,6 +186,37 @@ class CudaQueue : public Queue {
     return result == success ? std::make_shared<CudaGraph>(gpu_, made) : nullptr;
   }
 
+  /// Runs an operation that uses this memory, in its place of what is recorded.
+  template <typename Operation>
+  Status in_order(const std::vector<MemoryUse>& uses, bool is_launch, Operation run) {
+    if (!order_) return run();
+    if (Status status = order_->begin(uses); status.failed()) return status;
+    Status status = run();
+    return status.failed() ? status : order_->end(is_launch);
+  }
+
+  Status capture(CudaKernel& kernel, const Launch& launch) {
+    if (!launch.bytes) return fail(TSR_EUNSUPPORTED, "it is not known what memory the launch uses");
+    std::vector<MemoryUse> uses;
+    const auto& buffers = kernel.meta().buffers;
+    for (size_t i = 0; i < buffers.size(); ++i) uses.push_back({launch.buffers[i], launch.bytes[i], buffers[i].result});
+    return in_order(uses, true, [&] { return kernel.launch(launch, stream_, order_->waits_for_launch()); });
+  }
+
+  Status fill_with(Address at, uint64_t pattern, size_t width, size_t bytes) {
+    const Driver& driver = gpu_.driver();
+    switch (width) {
+      case 1:
+        return gpu_.run(driver.fill_8, at, uint8_t(pattern), bytes, stream_);
+      case 2:
+        return gpu_.run(driver.fill_16, at, uint16_t(pattern), bytes / 2, stream_);
+      case 4:
+        return gpu_.run(driver.fill_32, at, uint32_t(pattern), bytes / 4, stream_);
+      default:
+        return fill_wide(at, pattern, bytes);
+    }
+  }
+
   /// The driver has no pattern of 8 bytes: the first one is written in halves, then the part that
   /// is filled is doubled.
   Status fill_wide(Address at, uint64_t pattern, size_t bytes) {
@@ -168,6 +237,7 @@ class CudaQueue : public Queue {
   StreamHandle stream_;
   bool waits_ = false;
   std::optional<size_t> launches_left_;  ///< of one that records
+  std::optional<CaptureOrder> order_;    ///< the same
   mutable std::mutex mutex_;
   std::string last_kernel_, last_graph_;  ///< of what came last the name, the other is empty
 };

@@ -16,6 +16,7 @@ using FunctionHandle = struct DriverFunction*;
 using StreamHandle = struct DriverStream*;
 using EventHandle = struct DriverEvent*;
 using GraphHandle = struct DriverGraph*;
+using GraphNodeHandle = struct DriverGraphNode*;
 using GraphCallHandle = struct DriverGraphCall*;  ///< a graph that can be launched
 
 // Results.
@@ -54,6 +55,8 @@ inline constexpr unsigned stream_non_blocking = 1;
 inline constexpr unsigned event_default = 0;
 /// Other threads may do what they like meanwhile.
 inline constexpr int capture_relaxed = 2;
+/// What comes next depends on the given nodes alone.
+inline constexpr unsigned capture_set_dependencies = 1;
 inline constexpr unsigned host_portable = 1;
 inline constexpr unsigned host_device_mapped = 2;
 

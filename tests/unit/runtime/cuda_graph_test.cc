@@ -131,6 +131,7 @@ TEST_CASE("without graphs all calls are followed step by step", "[cuda]") {
 
 TEST_CASE("where a graph cannot be made, calls go on without", "[cuda]") {
   const char* symbol = GENERATE("cuStreamCreate", "cuStreamBeginCapture_v2", "cuStreamEndCapture",
+                                "cuStreamGetCaptureInfo_v2", "cuStreamUpdateCaptureDependencies",
                                 "cuGraphInstantiateWithFlags", "cuLaunchKernel");
   FakeGpu gpu;
   CudaLoaded loaded(CudaBundle{{twice_plan()}}.bytes());
@@ -158,4 +159,29 @@ TEST_CASE("what a graph did wrong is said with its entry", "[cuda]") {
   CHECK(call(loaded.function("faults"), {&in.tensor}, {&out.tensor}) == TSR_EOOM);
   CHECK(last_error() == "faults: cuGraphLaunch: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
   CHECK(result_of(loaded.function("faults"), in, out)[0] == 2);
+}
+
+TEST_CASE("operations of a graph wait for those that share memory with them", "[cuda]") {
+  // The fake GPU runs last what the graph lets it run last: y = x + 3 by way of v and w, and z = x + 2 by way of u.
+  PlanBuilder b("apart");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"}), z = b.output("z", {"N"});
+  uint32_t u = b.temp({"N"}, 0, 1), v = b.temp({"N"}, 2, 4), w = b.temp({"N"}, 3, 6);
+  b.launch("add_one", {x, u}, {"N"});
+  b.launch("add_one", {u, z}, {"N"});
+  b.launch("add_one", {x, v}, {"N"});
+  b.launch("add_one", {v, w}, {"N"});
+  b.step(format::FillStep{v, 4, 0});
+  b.launch("add_one", {w, y}, {"N"});
+  b.step(format::CopyStep{w, y});
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
+  CudaTensor in(loaded.context, {3}, {1, 2, 3}), out(loaded.context, {3}), other(loaded.context, {3});
+  for (int times = 0; times < 4; ++times) {
+    REQUIRE(call(loaded.function("apart"), {&in.tensor}, {&out.tensor, &other.tensor}) == TSR_SUCCESS);
+    CHECK(out.values() == std::vector<float>{4, 5, 6});
+    CHECK(other.values() == std::vector<float>{3, 4, 5});
+  }
+  CHECK(gpu.counts().graph_launches == 3);
 }

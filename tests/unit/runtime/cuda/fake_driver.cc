@@ -30,14 +30,42 @@ constexpr int not_supported = 801;
 
 using Waiting = std::deque<std::function<void()>>;
 
+/// What becomes a graph: pieces of work, and for each those that it depends on.
+struct Graph {
+  Waiting work;
+  std::vector<std::vector<size_t>> depends;
+};
+
 struct Stream {
   Waiting waiting;
   bool is_captured = false;  ///< what waits is to become a graph
+  std::vector<std::vector<size_t>> depends = {};  ///< then: beside `waiting`, as far as it is known
+  std::vector<size_t> next = {};                  ///< and what comes next depends on
 };
 
-struct Graph {
-  Waiting work;
-};
+/// Work that was captured meanwhile depends on what it was to depend on, and each piece on the one before.
+void take_captured(Stream& stream) {
+  while (stream.depends.size() < stream.waiting.size()) {
+    stream.depends.push_back(stream.next);
+    stream.next = {stream.depends.size() - 1};
+  }
+}
+
+/// The work in an order that the dependences allow, as far from that of the program as they do.
+Waiting reordered(const Graph& graph) {
+  Waiting ordered;
+  std::vector<bool> is_done(graph.work.size());
+  while (ordered.size() < graph.work.size()) {
+    size_t chosen = graph.work.size();
+    for (size_t i = 0; i < graph.work.size(); ++i) {
+      auto done = [&](size_t other) { return bool(is_done[other]); };
+      if (!is_done[i] && std::all_of(graph.depends[i].begin(), graph.depends[i].end(), done)) chosen = i;
+    }
+    is_done[chosen] = true;
+    ordered.push_back(graph.work[chosen]);
+  }
+  return ordered;
+}
 
 struct Event {
   Stream* stream = nullptr;
@@ -445,14 +473,44 @@ int cuStreamBeginCapture_v2(StreamHandle handle, int) {
   return success;
 }
 
+int cuStreamGetCaptureInfo_v2(StreamHandle handle, int* state, unsigned long long*, GraphHandle*,
+                              const GraphNodeHandle** last, size_t* count) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuStreamGetCaptureInfo_v2")) return result;
+  Stream& stream = stream_of(handle);
+  if (!stream.is_captured) return invalid_value;
+  take_captured(stream);
+  static thread_local std::vector<GraphNodeHandle> nodes;
+  nodes.clear();
+  for (size_t number : stream.next) nodes.push_back(reinterpret_cast<GraphNodeHandle>(number + 1));
+  *state = 1;
+  *last = nodes.data();
+  *count = nodes.size();
+  return success;
+}
+
+int cuStreamUpdateCaptureDependencies(StreamHandle handle, const GraphNodeHandle* nodes, size_t count, unsigned flags) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuStreamUpdateCaptureDependencies")) return result;
+  Stream& stream = stream_of(handle);
+  if (!stream.is_captured || flags != capture_set_dependencies) return invalid_value;
+  take_captured(stream);
+  stream.next.clear();
+  for (size_t i = 0; i < count; ++i) stream.next.push_back(reinterpret_cast<size_t>(nodes[i]) - 1);
+  return success;
+}
+
 int cuStreamEndCapture(StreamHandle handle, GraphHandle* graph) {
   Lock lock(machine().mutex);
   if (int result = enter("cuStreamEndCapture")) return result;
   Stream& stream = stream_of(handle);
   if (!stream.is_captured) return invalid_value;
   ++machine().counts.graphs;
-  *graph = reinterpret_cast<GraphHandle>(new Graph{std::move(stream.waiting)});
+  take_captured(stream);
+  *graph = reinterpret_cast<GraphHandle>(new Graph{std::move(stream.waiting), std::move(stream.depends)});
   stream.waiting.clear();
+  stream.depends.clear();
+  stream.next.clear();
   stream.is_captured = false;
   return success;
 }
@@ -469,7 +527,7 @@ int cuGraphLaunch(GraphCallHandle handle, StreamHandle stream) {
   Lock lock(machine().mutex);
   if (int result = enter("cuGraphLaunch")) return result;
   ++machine().counts.graph_launches;
-  for (const auto& work : reinterpret_cast<Graph*>(handle)->work) stream_of(stream).waiting.push_back(work);
+  for (const auto& work : reordered(*reinterpret_cast<Graph*>(handle))) stream_of(stream).waiting.push_back(work);
   return success;
 }
 
