@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What tools/test.sh has no time for; run before a release. Hours on two cores.
+# What tools/test.sh has no time for: run it before a release, and before a large change is called done. Hours on two
+# cores.
 #   1. clang++-19 with -Werror builds everything (build-clang/)
 #   2. clang-tidy over every source
 #   3. AddressSanitizer and UBSan over the unit tests, ThreadSanitizer over the runtime's
@@ -14,7 +15,7 @@ if [ "${1:-}" = "--seconds" ]; then
   seconds=${2:?--seconds takes a number}
   shift 2
 fi
-case "${1:-}" in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit ;; esac
+case "${1:-}" in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit ;; esac
 steps=("$@")
 [ $# -gt 0 ] || steps=(1 2 3 4 5)
 

@@ -47,10 +47,10 @@ void add_debug_option(CLI::App& command, DeviceOptions& options) {
   // A flag, which may have a value, takes no argument that follows it.
   command
       .add_flag("--debug{all}", options.checks,
-                "look for errors of kernels: canaries around memory, guard pages, poison in what\n"
-                "is not written yet, the first NaN or infinity, @verify.numerics; or some of them:\n"
-                "--debug=canaries,guards,poison,nan,inf,numerics. Bounds of accesses are checked in\n"
-                "bundles of tesserac --debug, without this option, too")
+                "look for errors of kernels: canaries around memory, guard pages, poison in memory\n"
+                "that is not written yet, the first NaN or infinity, @verify.numerics. A list chooses\n"
+                "some of them: --debug=canaries,guards,poison,nan,inf,numerics. A bundle of 'tesserac\n"
+                "--debug' checks the bounds of accesses even without this option")
       ->check([](const std::string& names) {
         format::Result<uint32_t> checks = format::parse_checks(names);
         return checks ? std::string() : checks.error().text;

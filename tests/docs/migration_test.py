@@ -7,8 +7,9 @@ A page with a table "operand | type" has rows of expressions on whole tensors: e
 column's library is at hand (NumPy, PyTorch, JAX), its cell is evaluated on the same operands, and dtype, shape and
 numbers are compared, except of random numbers. A page with a block in which a line is `...` has rows of expressions and
 statements in a kernel: each stands in that place, and a cell of the column "Schedule" in the kernel's schedule; whole
-tensors are then in the column "Tensors". Cells in `code` count, of several lines those between `;`. Programs that a
-page shows with commands are run as those of the tutorial are; --bless writes their output. """
+tensors are then in the column "Tensors". Cells in `code` count, of several lines those between `;`. A dump of such a
+page's kernel has the prefixes of ops that the page names beside the dump. Programs that a page shows with commands are
+run as those of the tutorial are; --bless writes their output. """
 import concurrent.futures
 import os
 import pathlib
@@ -209,6 +210,22 @@ def check_kernels(text, pattern, environment):
     return problems, len(pairs), 0
 
 
+def check_prefixes(text, pattern, environment):
+    """Prefixes of ops, `target.`, that a table "print it" names beside `--dump=STAGE`: the stages' dumps have them."""
+    named = [(re.findall(r"`(\w+\.)`", row[1]), re.findall(r"--dump=(\w+)", row[2]))
+             for heading, rows in tables_of(text) if heading[2:] == ["print it"] for row in rows]
+    problems = []
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "row.tsr").write_text(re.sub(DOTS + r"\n", "", pattern))
+        for prefixes, stages in named:
+            shown = "".join(run(["tesserac", "row.tsr", "--target=cuda:sm_90a", f"--dump={stage}", "--no-locations",
+                                 *OF_ROWS], folder, environment).stdout for stage in stages if prefixes)
+            problems += [f"--dump={','.join(stages)} has no op that begins with {prefix}" for prefix in prefixes
+                         if not re.search(rf"(?m)(^ *|= ){re.escape(prefix)}\w", shown)]
+    return problems
+
+
 def undeclared(text):
     """Functions of the C API that a page names and the header does not declare."""
     header = (pages.ROOT / "runtime/include/tessera.h").read_text()
@@ -222,7 +239,7 @@ def check(page, build):
     patterns = [block.text for block in pages.blocks_of(text) if re.search(DOTS, block.text)]
     for pattern in patterns:
         found, rows, _ = check_kernels(text, pattern, environment)
-        problems += found
+        problems += found + check_prefixes(text, pattern, environment)
     if operands_of(text):
         found, more, compared = check_tensors(page, "Tensors" if patterns else "Tessera", environment)
         problems, rows = problems + found, rows + more

@@ -13,12 +13,12 @@ namespace {
 using train::GenerateOptions;
 
 constexpr const char* generate_epilogue =
-    "The entry takes integers [1, S] or [B, S], tokens of the text, and gives scores [B, V] or [B, S, V]:\n"
-    "those of the last token count. If it keeps state, as a KVCache, it reads the prompt at once and then\n"
-    "each token by itself. Otherwise it reads the last --context tokens each time; a condition of the\n"
-    "entry, as S <= 64, limits it, too.\n"
+    "The entry takes the tokens of the text as integers [1, S] or [B, S]. It gives scores [B, V] or\n"
+    "[B, S, V]; the scores of the last token count. An entry that keeps state, such as a KVCache, reads\n"
+    "the prompt in one call and then one token in each call. Any other entry reads the last --context\n"
+    "tokens in each call. A condition of the entry, such as S <= 64, limits these, too.\n"
     "\n"
-    "What follows the prompt is written as it is made. The same seed gives the same text.\n"
+    "The text appears as it is made. The same seed gives the same text.\n"
     "\n"
     "Examples:\n"
     "  tsr generate table.bundle --params table.safetensors --prompt 'The ' --tokens 50 --context 8\n"
@@ -30,15 +30,15 @@ constexpr const char* generate_epilogue =
 
 void add_sampling_options(CLI::App& command, GenerateOptions& options) {
   command.add_option("--temperature", options.sampling.temperature,
-                     "how far scores are evened out; 0 takes the highest one each time")
+                     "divide scores by T before the choice; 0 always takes the highest score")
       ->type_name("T")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6).name(""));
   CLI::Option* top_k =
-      command.add_option("--top-k", options.sampling.top_k, "choose among so many of the highest scores");
+      command.add_option("--top-k", options.sampling.top_k, "choose among the N highest scores");
   command_line::take_count(*top_k->type_name("N"), 1, uint64_t(1) << 40);
   command.add_option("--top-p", options.sampling.top_p,
-                     "choose among the fewest tokens that have this probability together")
+                     "choose among the fewest tokens whose probabilities add up to P")
       ->type_name("P")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0).name(""));
@@ -68,7 +68,7 @@ void add_generate_command(CLI::App& command, int& exit_code) {
   command_line::take_count(*context->type_name("N"), 1, uint64_t(1) << 32);
   command.add_option("--vocabulary", options->vocabulary, "file of 'tsr tokenize' that says what tokens are, not bytes")
       ->type_name("FILE");
-  command.add_flag("--ids", options->has_ids, "the prompt and the text are numbers of tokens");
+  command.add_flag("--ids", options->has_ids, "read the prompt, and print the text, as numbers of tokens");
   command.add_option("--entry", options->entry, "name of the entry")->type_name("ENTRY")->capture_default_str();
   command.add_option("--set", options->settings, "a number that the entry takes; may be given several times")
       ->type_name("NAME=NUMBER")

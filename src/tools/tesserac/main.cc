@@ -48,13 +48,13 @@ struct Options {
 };
 
 constexpr const char* footer =
-    "A bundle holds the code of each target. Without --target these are cpu:x86-64-v3 and\n"
-    "cpu:x86-64-v4, and where the program multiplies bf16 cpu:x86-64-v4-bf16 and cpu:x86-64-v4-amx; the\n"
-    "runtime takes the best one that the processor supports. 'host' is the best that this machine has.\n"
+    "A bundle holds the code of each target. Without --target these are cpu:x86-64-v3 and cpu:x86-64-v4,\n"
+    "and cpu:x86-64-v4-bf16 and cpu:x86-64-v4-amx where the program multiplies bf16. The runtime takes\n"
+    "the best one that the processor supports. 'host' is the best target of this machine.\n"
     "\n"
-    "Of the stages of --dump, tirh is graph and sched, and tirt is tile and target. GPUs have\n"
-    "pipeline (what bounds each loop), ptx and cubin instead of llvm and asm. A dump of IR can be edited\n"
-    "and compiled further.\n"
+    "In --dump, tirh stands for graph and sched, and tirt for tile and target. A target for GPUs has\n"
+    "pipeline, ptx and cubin instead of llvm and asm; pipeline shows what bounds each loop. You can edit\n"
+    "a dump of IR and compile it further.\n"
     "\n"
     "Output goes to a temporary file that is then renamed: a failure leaves no partial output.\n"
     "\n"
@@ -230,17 +230,17 @@ void add_options(CLI::App& app, Options& options) {
   app.add_flag("--cubin", compile.cubin, "assemble code for GPUs with ptxas; without it the bundle holds PTX alone")
       ->group(code_group);
   app.add_flag("--lineinfo", compile.line_info,
-               "with --cubin: name the source's lines in it, for profilers; it grows. With --dump=asm: name\n"
-               "them in it")
+               "with --cubin: record the source's lines in the cubin, for profilers; the cubin grows. With\n"
+               "--dump=asm: show the source's lines in the assembly")
       ->group(code_group);
   app.add_flag_callback(
          "--no-cache", [&compile] { compile.cache = false; },
-         "make all machine code anew; without it, code of kernels that were compiled before is taken from\n"
-         "TESSERA_CACHE, else tessera in XDG_CACHE_HOME, else ~/.cache/tessera")
+         "compile every kernel again. Without it tesserac takes kernels that it has compiled before from a\n"
+         "cache: the folder TESSERA_CACHE, else tessera in XDG_CACHE_HOME, else ~/.cache/tessera")
       ->group(code_group);
   app.add_flag("--debug", compile.debug,
-               "check every access to memory before it happens; the runtime reports one outside with its place in\n"
-               "the source, and skips it. Slow; docs/debugging.md")
+               "check every access to memory before it happens. An access outside of its tensor is skipped, and the\n"
+               "runtime reports its place in the source. Slow; docs/debugging.md")
       ->group(code_group);
   add_report_options(app, options);
   app.add_flag("--verify-each", compile.verify_each, "verify the IR after each pass")->group(pass_group);
@@ -395,6 +395,7 @@ std::string check_heeded(const CLI::App& app, const Options& options) {
   bool is_asm = std::ranges::find(compile.stages, "asm") != compile.stages.end();
   bool is_cubin = compile.cubin || std::ranges::find(compile.stages, "cubin") != compile.stages.end();
   if (compile.line_info && !is_asm && !is_cubin) return "--lineinfo needs --cubin or --dump=asm";
+  if (compile.cubin && !compile.stages.empty()) return "--cubin is for a bundle; --dump=cubin shows machine code";
   if (app.count("--stdin-name") > 0 && compile.input != "-") return "--stdin-name is about standard input, '-'";
   return "";
 }
