@@ -51,12 +51,12 @@ constexpr const char* run_epilogue =
     "\n"
     "State:\n"
     "  An entry with a parameter 'cache: KVCache[…]' has the inputs cache.K, cache.V and cache.length,\n"
-    "  which it updates. --state cache=FILE.safetensors reads them, from zeros when there is no such\n"
-    "  file, and writes them back; with --repeat each run goes on where the one before has ended.\n"
+    "  which it updates. --state cache=FILE.safetensors reads these inputs from the file and writes their\n"
+    "  new values back. When there is no such file, they start as zeros. With --repeat each run starts\n"
+    "  from the state that the run before has left.\n"
     "\n"
-    "--interpret computes with the interpreter instead of the compiled code: 'exact' rounds as "
-    "the\n"
-    "types say, 'f64' keeps every float in double precision until the outputs are rounded.\n"
+    "--interpret computes with the interpreter instead of the compiled code. 'exact' rounds as the types\n"
+    "say. 'f64' keeps every float in double precision and rounds only the outputs.\n"
     "\n"
     "Examples:\n"
     "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output mlp=y.npy\n"
@@ -87,6 +87,9 @@ class Run {
     }
     if (!options_.interpret.empty() && options_.device.threads != 0) {
       return fail("--threads is for compiled code, and --interpret runs none");
+    }
+    if (!options_.interpret.empty() && !options_.device.checks.empty()) {
+      return fail("--debug checks compiled code, and --interpret runs none");
     }
     DeviceOptions device = options_.device;
     device.no_code = !options_.interpret.empty();  // then the bundle may be for any machine

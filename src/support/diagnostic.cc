@@ -137,10 +137,13 @@ void DiagnosticEngine::sort_from(size_t first) {
 
 namespace {
 
-bool equal_but_case(std::string_view a, std::string_view b) {
-  auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 'a' - 'A') : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+/// A name in small letters without underscores.
+std::string plain_letters(std::string_view name) {
+  std::string plain;
+  for (char c : name) {
+    if (c != '_') plain += c >= 'A' && c <= 'Z' ? char(c + 'a' - 'A') : c;
+  }
+  return plain;
 }
 
 /// Whether two names are the same but for letters that are written twice.
@@ -180,9 +183,9 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   if (name.size() > longest) return {};
   size_t best = name.size() / 3 + 1;
   uint64_t ours = letters_of(name);
-  std::string found;
+  std::string plain = plain_letters(name), found;
   for (const std::string& candidate : candidates) {
-    if (equal_but_case(name, candidate)) return candidate;
+    if (!plain.empty() && plain == plain_letters(candidate)) return candidate;
     size_t apart = std::max(candidate.size(), name.size()) - std::min(candidate.size(), name.size());
     if (apart > best || (apart == best && found.empty())) continue;
     // Each letter that only one of them has is an edit.

@@ -180,7 +180,7 @@ std::string counted_verb(size_t count, std::string_view one = {});
 
 /// The candidate nearest to `name` by edit distance (optimal string alignment: two letters that
 /// change places count once; limit a third of its length, so that names of one or two letters have
-/// none) or one that differs in the case of letters only, or empty.
+/// none) or one that differs in the case of letters and in underscores only, or empty.
 std::string nearest_name(std::string_view name, const std::vector<std::string>& candidates);
 
 }  // namespace tessera

@@ -485,6 +485,10 @@ def quantised():
     case("x: Tensor[B, 8, f32]", "cast(cast(x, f8e4m3 @saturate), f32), cast(cast(x, f16 @saturate), f32)", [big],
          lambda x: (np.where(np.abs(x) < 448, np.array([[0] * 6 + [448, 3]]), np.clip(x, -448, 448)),
                     np.clip(x, -65504, 65504)), 0)
+    infinite = np.array([[np.nan, np.inf, -np.inf, 3]], np.float32)
+    for dtype, greatest in (("f32", np.finfo(np.float32).max), ("bf16", 2.0**127 * (2 - 2.0**-7)), ("f16", 65504)):
+        case("x: Tensor[N, 4, f32]", f"cast(cast(cast(x, {dtype}), {dtype} @saturate), f32)", [infinite],
+             lambda x, greatest=greatest: np.clip(x, -greatest, greatest), 0)
     ends = [-2**63, -2**31 - 1, -70000, -129, -128, -9, -1, 0, 5, 8, 127, 128, 449, 65505, 2**31, 2**32, 2**63 - 1]
     clipped = lambda x, dtype: np.clip(x, np.iinfo(dtype).min, min(np.iinfo(dtype).max, 2**63 - 1)).astype(dtype)
     case("x: Tensor[N, i64]", "cast(x, i8 @saturate), cast(x, u8 @saturate), cast(x, u32 @saturate), "

@@ -166,6 +166,17 @@ bool Blame::certainly_differ(Dim a, Dim b) const {
   return decide(session_.dims(), ast::CompareOp::Equal, a, b, facts_) == false;
 }
 
+std::optional<size_t> Blame::differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const {
+  std::optional<size_t> first;
+  for (size_t i = 0; i < a.size(); ++i) {
+    bool fits = a[i] == b[i] || (repeats && (a[i]->is_constant(1) || b[i]->is_constant(1)));
+    if (fits) continue;
+    if (certainly_differ(a[i], b[i])) return i;
+    if (!first) first = i;
+  }
+  return first;
+}
+
 /// A clause is the caller's to keep, also where a function that it calls compares.
 void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
   std::string relation = fmt::format("{} {} {}", a->text, ast::spelling(op), b->text);

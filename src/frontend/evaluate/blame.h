@@ -71,6 +71,9 @@ class Blame {
   // Sizes and shapes.
   /// Whether two sizes are different whatever they are, given the facts.
   bool certainly_differ(Dim a, Dim b) const;
+  /// The axis of two shapes of one rank that keeps them apart: one that is certain to where there is one, else the
+  /// first. An extent of 1 fits any where it may be repeated.
+  std::optional<size_t> differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const;
   /// Reports a comparison of sizes whose result is not known.
   void report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const;
   /// Says which clause lets the checker take it that a relation holds, if one does.

@@ -88,13 +88,12 @@ Loc place_of_name(const Binding* binding, std::string_view name) {
 /// Says that a name, or the nearest to it, is imported from tessera.nn; false when that has no such name.
 bool help_import(const Session& session, DiagnosticEngine::Builder& builder, std::string_view name,
                  std::string_view nearest, Loc loc) {
-  std::optional<Edit> import = library_import(session, nearest, loc);
-  if (!import) return false;
-  std::vector<Edit> edits = {std::move(*import)};
-  if (name != nearest) edits.push_back({loc, std::string(nearest)});
+  std::optional<std::vector<Edit>> edits = library_import(session, nearest, loc);
+  if (!edits) return false;
+  if (name != nearest) edits->push_back({loc, std::string(nearest)});
   bool is_written = source_text(session.sources(), loc) == name;
   std::string message = fmt::format("'{}' is imported from tessera.nn", nearest);
-  is_written ? builder.fix(std::move(message), std::move(edits)) : builder.help(std::move(message));
+  is_written ? builder.fix(std::move(message), std::move(*edits)) : builder.help(std::move(message));
   return true;
 }
 
@@ -139,11 +138,11 @@ std::vector<std::string> undefined_names(const Session& session, const Callable&
   return found;
 }
 
-std::optional<Edit> library_import(const Session& session, std::string_view name, Loc loc) {
+std::optional<std::vector<Edit>> library_import(const Session& session, std::string_view name, Loc loc) {
   const std::vector<std::string>& names = library_names();
   bool has_name = std::find(names.begin(), names.end(), name) != names.end();
   if (!has_name || session.is_builtin(loc)) return std::nullopt;
-  return session.import_edit(loc.file, "tessera.nn", name);
+  return session.import_edits(loc.file, "tessera.nn", name);
 }
 
 void report_unknown_dtype(const Blame& blame, const ast::Name& name) {
@@ -187,13 +186,19 @@ void report_unknown_name(const Blame& blame, std::string_view name, Scope& scope
     return;
   }
   if (label_assignment(blame, builder, name, loc)) return;
+  if (const Binding* local = scope.find(name)) {  // of a function around this one
+    builder.label(local->loc, "it has a value in this block alone").help("give it a value before the block");
+    return;
+  }
   if (help_import(session, builder, name, name, loc)) return;
   bool is_foreign = help_foreign_name(builder, name, loc);
   bool is_own = near && near->loc.known() && !session.is_builtin(near->loc);
   if (is_foreign && !is_own) return;  // a name of the file may be meant as well
   constexpr size_t shortest = 5;  // shorter names are near to much
-  bool asks_library = !near && !is_foreign && name.size() >= shortest;
-  if (asks_library && help_import(session, builder, name, nearest_name(name, library_names()), loc)) return;
+  bool asks_library = !is_own && !is_foreign && name.size() >= shortest;
+  std::string importable = asks_library ? nearest_name(name, library_names()) : std::string();
+  bool is_nearer = nearest_name(name, {nearest, importable}) != nearest;
+  if (is_nearer && help_import(session, builder, name, importable, loc)) return;
   if (near) builder.suggest(blame.sources(), loc, name, {nearest});
   if (near && near->loc.known() && !session.is_builtin(near->loc)) builder.label(near->loc, "this is defined here");
   if (!near && nearest_name(name, {"return"}) == "return") builder.suggest(blame.sources(), loc, name, {"return"});

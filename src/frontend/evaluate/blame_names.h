@@ -28,8 +28,8 @@ void report_list_member(const Blame& blame, const ast::Attribute& node);
 
 /// Names that a definition uses and nothing defines.
 std::vector<std::string> undefined_names(const Session& session, const Callable& callee);
-/// What imports a name of tessera.nn into the file; nothing where that has no such name.
-std::optional<Edit> library_import(const Session& session, std::string_view name, Loc loc);
+/// What imports a name of tessera.nn into the file, no edit where the file has it; nothing where that has no such name.
+std::optional<std::vector<Edit>> library_import(const Session& session, std::string_view name, Loc loc);
 
 /// Whether a name that is given a value is that of a dtype, which is reported then. Other spellings of dtypes, such as
 /// `half`, are free.

@@ -172,7 +172,8 @@ Datum Evaluator::evaluate_dict(const ast::Dict& dict, Scope& scope) {
     if (is_poisoned && is_open()) continue;
     if (is_poisoned) return Datum::poison();
     if (!key.is(DatumKind::String)) {
-      report(diag::wrong_kind, entry.key->loc, "a key of this dict", describe(key), "a string");
+      report(diag::wrong_kind, entry.key->loc, "a key of this dict", describe(key), "a string")
+          .help("keys are strings, {\"width\": 64}; values that have numbers are a list: values[1]");
       return Datum::poison();
     }
     entries.entries.emplace_back(key.as_string(), std::move(value));
@@ -375,7 +376,8 @@ Datum Evaluator::constant(const ast::Expr& expr, const ast::Identifier& name, Sc
 
 Datum Evaluator::lookup(std::string_view name, Scope& scope, Loc loc) {
   Scope* where = nullptr;
-  if (Binding* binding = scope.find(name, &where)) {
+  Binding* binding = scope.find(name, &where);
+  if (binding && !binding->value.object_as<LocalName>()) {
     if (EvaluationObserver* observer = session_.observer()) observer->named(name, loc, *where, *binding);
     return received(*where, resolve(*binding, *where, name, loc));
   }

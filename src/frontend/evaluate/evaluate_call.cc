@@ -38,16 +38,18 @@ class ArgumentMatcher {
     chosen_.resize(slots_.size(), nullptr);
   }
 
-  /// False, with a diagnostic, when an argument has no parameter.
+  /// False when an argument has no parameter: a diagnostic for each name, and one where there are too many by position.
   bool match(const std::vector<CallArgument>& arguments) {
     size_t position = 0;
+    bool fits = true;
     for (const CallArgument& argument : arguments) {
-      if (!(argument.name.empty() ? take_positional(argument, position, arguments)
-                                  : take_keyword(argument))) {
+      if (!argument.name.empty()) {
+        fits = take_keyword(argument) && fits;
+      } else if (!take_positional(argument, position, arguments)) {
         return false;
       }
     }
-    return true;
+    return fits;
   }
   /// How messages about a builtin write it, with its parameters.
   void set_signature(std::string signature) { signature_ = std::move(signature); }

@@ -131,7 +131,8 @@ Datum Evaluator::refuse_builtin(const Builtin& builtin, Loc loc) const {
   }
   if (BuiltinId(builtin.id) == BuiltinId::Print) {
     report(diag::misplaced_statement, loc, "a call of 'print'", "outside a kernel that declares its axes")
-        .help("a function shows nothing of itself; return the value, and 'tsr run' prints it");
+        .help("print works in kernels, behind t = tile.context(m=M); an entry returns the value, and 'tsr run' "
+              "prints it");
     return Datum::poison();
   }
   bool is_random = BuiltinId(builtin.id) == BuiltinId::Normal || BuiltinId(builtin.id) == BuiltinId::Uniform;

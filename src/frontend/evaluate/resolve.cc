@@ -481,16 +481,18 @@ void Session::suggest_member(DiagnosticEngine::Builder& builder, const SourceMod
   builder.fix(fmt::format("did you mean '{}'?", nearest), std::move(edits));
 }
 
-std::optional<Edit> Session::import_edit(FileId file, std::string_view path, std::string_view name) const {
+std::optional<std::vector<Edit>> Session::import_edits(FileId file, std::string_view path,
+                                                       std::string_view name) const {
   auto found = by_file_.find(file);
   if (found == by_file_.end()) return std::nullopt;
+  if (found->second->scope->find_here(name)) return std::vector<Edit>();
   ImportPlace import(path);
   for (const ast::Declaration& declaration : found->second->unit.declarations) {
     auto owner = by_file_.find(declaration.stmt->loc.file);  // none: the text is that of an #include
     if (owner != by_file_.end() && owner->second == found->second) import.visit(*declaration.stmt);
   }
   if (!import.statement()) return std::nullopt;
-  return Edit{import.place(sources()), import.text(name)};
+  return std::vector<Edit>{{import.place(sources()), import.text(name)}};
 }
 
 }  // namespace tessera::frontend

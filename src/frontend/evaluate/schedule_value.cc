@@ -257,8 +257,7 @@ ScheduleLayer to_layer(Context& context, const Datum& schedule, Loc loc) {
   ScheduleLayer layer;
   layer.loc = loc;
   for (const auto& [name, value] : schedule.entries().entries) {
-    bool more = false;
-    Attr attr = to_attr(context, choose(value, 0, more));
+    Attr attr = to_attr(context, choose(value, 0, layer.has_choices));
     std::string axis = tunable_axis(name);
     if (!axis.empty()) {
       layer.block[axis] = attr->integer;

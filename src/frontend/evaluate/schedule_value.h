@@ -48,6 +48,7 @@ struct ScheduleLayer {
   std::vector<int64_t> positional;       ///< block extents in the order of the axes
   std::map<std::string, int64_t> block;  ///< block extents by axis
   Loc loc;                               ///< where it is written; unknown for a table's row
+  bool has_choices = false;              ///< lists of which the first elements were taken
   bool is_space = false;                 ///< of choices that a tuner has, of which some may not do
 };
 

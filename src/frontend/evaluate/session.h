@@ -126,8 +126,8 @@ class Session {
   const names::FreeNames& free_names(const ast::Node& definition) const;
   /// How often the file that a place is in has a name, with the files that it includes; members: behind dots only.
   size_t count_uses(Loc place, std::string_view name, bool members_only = false);
-  /// The edit that imports a name from a module; nothing where the file has no declarations.
-  std::optional<Edit> import_edit(FileId file, std::string_view path, std::string_view name) const;
+  /// What imports a name from a module, no edit where the file has it; nothing where the file has no declarations.
+  std::optional<std::vector<Edit>> import_edits(FileId file, std::string_view path, std::string_view name) const;
   /// The signature of a def, read once for each place its definition was evaluated.
   const Signature& signature(Evaluator& evaluator, const Function& function);
   /// The same where it has been read already, else null.

@@ -51,8 +51,7 @@ constexpr std::string_view parted = "parts are slices, {0}[:, :n] and {0}[:, n:]
 
 /// Members of tensors.
 constexpr Row members[] = {
-    {"view", reshaped}, {"reshape", reshaped}, {"flatten", reshaped}, {"ravel", reshaped},
-    {"permute", "axes change places by transpose({0}, 0, 2, 1)"},
+    {"flatten", reshaped}, {"ravel", reshaped},
     {"swapaxes", "axes change places by transpose({0}, 0, 2, 1)"}, {"transpose", transposed},
     {"t", "a matrix is transposed by {0}.T"}, {"mT", "the last two axes change places by {0}.T"},
     {"unsqueeze", "an axis of extent 1 is where None stands: {0}[None, :] has it first, {0}[:, None] second"},
@@ -88,6 +87,10 @@ constexpr Row members[] = {
     {"item", "a number that is computed is a tensor of rank 0; 'tsr run' prints it"},
     {"at", "a tensor with a part replaced is a new one, of where(…) or concat(…)"}};
 
+/// Members that are functions under another name, which take the same arguments.
+constexpr std::pair<std::string_view, std::string_view> renamed_members[] = {
+    {"view", "reshape"}, {"permute", "transpose"}};
+
 /// Methods that change a tensor elsewhere, and that are no functions here.
 constexpr Row in_place[] = {
     {"add_", "{0} = {0} + …"}, {"sub_", "{0} = {0} - …"}, {"mul_", "{0} = {0} * …"}, {"div_", "{0} = {0} / …"},
@@ -105,7 +108,7 @@ constexpr Row of_tuples[] = {
     {"indices", "several results are a tuple, and the indices are its second: topk(x, 3)[1]"}};
 
 constexpr Row of_strings[] = {
-    {"format", "a text holds no values; they stand beside it: print(\"x\", x)"}};
+    {"format", "a text holds no values; in a kernel they stand beside it: print(\"x\", x)"}};
 
 constexpr std::string_view counted = "the number of elements is len({0})";
 
@@ -135,6 +138,10 @@ constexpr std::string_view listing = "a list is written [f(v) for v in values]";
 constexpr std::string_view generated =
     "random numbers are uniform(0.0, 1.0, shape=(B, D), dtype=f32), and the function says '!{rng}'; compared with a "
     "number they are a mask, and multiplied and cast to an integer dtype integers";
+
+constexpr std::string_view begun =
+    "a param says how wide its first values are spread: w: Param[I, O, f32] = normal(sqrt(2.0 / I))";
+constexpr std::string_view four_devices = "devices are gpu[0:4], a list of four: const devices = gpu[0:4]";
 
 /// Names that stand alone.
 constexpr Row names[] = {
@@ -194,6 +201,9 @@ constexpr Row names[] = {
     {"vstack", "tensors are put beside each other by concat((x, y), axis=0)"},
     {"randn", drawn},
     {"rand", drawn},
+    {"xavier_uniform", begun}, {"xavier_normal", begun}, {"kaiming_uniform", begun}, {"kaiming_normal", begun},
+    {"xavier_uniform_", begun}, {"xavier_normal_", begun}, {"kaiming_uniform_", begun}, {"kaiming_normal_", begun},
+    {"masked_fill", selected}, {"cdiv", "write ceildiv(N, 64)"}, {"devices", four_devices}, {"devs", four_devices},
     {"permute", "axes change places by transpose(x, 0, 2, 1)"},
     {"view", "another shape is reshape(x, (B, -1))"},
     {"mm", "a matmul is x @ w"},
@@ -251,6 +261,9 @@ constexpr Row of_cuda[] = {
     {"atomicAdd", "tile.atomic_add(value, y, index)"},
     {"printf", "print(\"text\", value) in a kernel, under --debug"}};
 
+constexpr std::string_view kept_shape =
+    "a tile keeps the shape that it is loaded with, tile.load(x, (t.i, k), (t.m, t.k)); x[:, None] adds an axis";
+
 constexpr Row of_tile[] = {
     {"program_id", "t.i, t.j and t.h are this program's indices, of t = tile.context(…)"},
     {"num_programs", "how many programs there are follows from the axes of tile.context(…)"},
@@ -260,6 +273,10 @@ constexpr Row of_tile[] = {
     {"cdiv", "write ceildiv(M, t.m)"},
     {"make_tensor_descriptor", "tile.load(x, (t.i, k), (t.m, t.k)) says which tile, by its indices"},
     {"trans", "a tile is transposed by x.T"},
+    {"reduce", "sums and maxima of a tile are tile.sum(x, axis=1) and tile.max(x, axis=1)"},
+    {"view", kept_shape}, {"reshape", kept_shape},
+    {"expand_dims", "an axis of extent 1 is where None stands: x[None, :] has it first, x[:, None] second"},
+    {"print", "print(\"text\", value), under --debug"},
     {"softmax", "e = tile.exp(x - tile.max(x, axis=1)[:, None]), then e / tile.sum(e, axis=1)[:, None]"},
     {"shared", "memory that the threads of a program share is tile.alloc((64, 64), f32)"},
     {"max_contiguous", "what is known of sizes is stated in the signature: where S % 64 == 0"},
@@ -395,6 +412,13 @@ std::string help_for_member(std::string_view name, std::string_view x) {
   }
   std::string_view dtype = dtype_here(name);  // of `x.half()`
   return about(find(members, name), x, dtype.empty() ? "f32" : dtype);
+}
+
+std::string_view function_here(std::string_view member) {
+  for (const auto& [foreign, ours] : renamed_members) {
+    if (foreign == member) return ours;
+  }
+  return member;
 }
 
 std::string_view help_for_tuple(std::string_view name) { return find(of_tuples, name); }

@@ -9,6 +9,8 @@ namespace tessera::frontend {
 
 /// How to say what a method or member of tensors says elsewhere; `x` is the tensor. Empty for an unknown name.
 std::string help_for_member(std::string_view name, std::string_view x);
+/// The function that a member of tensors is: "reshape" for "view"; its own name for most.
+std::string_view function_here(std::string_view member);
 /// Whether a member of tensors converts or moves them elsewhere: `astype`, `half`.
 bool is_conversion(std::string_view member);
 /// The dtype that such a call converts to: "bf16" for `to` and "torch.bfloat16"; empty where it names none.

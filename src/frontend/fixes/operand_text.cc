@@ -1,5 +1,6 @@
 #include "frontend/fixes/operand_text.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "frontend/syntax/text_brackets.h"
@@ -51,6 +52,20 @@ bool is_operand(const SourceManager& sources, Loc loc) {
   bool has_comma = false;
   TextBrackets().read(text, [&](size_t at, size_t depth) { return !(has_comma = depth == 0 && text[at] == ','); });
   return !has_comma;
+}
+
+bool is_compared(const SourceManager& sources, Loc first, Loc last) {
+  if (text_of(sources, first).empty() || text_of(sources, last).empty()) return false;
+  first = with_brackets(sources, first);
+  last = with_brackets(sources, last);
+  std::string_view before = sources.file(first.file).line(first.line).substr(0, first.column - 1);
+  std::string_view behind = sources.file(last.file).line(last.line).substr(last.column - 1 + last.length);
+  before = before.substr(0, before.find_last_not_of(' ') + 1);
+  behind = behind.substr(std::min(behind.size(), behind.find_first_not_of(' ')));
+  constexpr std::string_view signs[] = {"==", "!=", "<=", ">=", "<", ">"};
+  return std::ranges::any_of(signs, [&](std::string_view sign) {
+    return before.ends_with(sign) || behind.starts_with(sign);
+  });
 }
 
 std::vector<Edit> postfixed(const SourceManager& sources, Loc loc, std::string_view suffix) {

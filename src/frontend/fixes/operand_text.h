@@ -16,6 +16,9 @@ std::string source_text(const SourceManager& sources, Loc loc);
 /// Whether a place is an expression on one line that can be an argument: several values cannot.
 bool is_operand(const SourceManager& sources, Loc loc);
 
+/// Whether the sign of a comparison stands directly before or behind an expression, which is given by its ends.
+bool is_compared(const SourceManager& sources, Loc first, Loc last);
+
 /// What puts a suffix behind an operand; nothing where it is not on one line.
 std::vector<Edit> postfixed(const SourceManager& sources, Loc loc, std::string_view suffix);
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <optional>
+#include <tuple>
 #include <variant>
 
 #include "frontend/syntax/literal.h"
@@ -45,7 +46,7 @@ class Condition {
     return true;
   }
   void expected(std::string_view what) {
-    if (!failed_) diagnostics_.report(diag::bad_condition, loc(), what);
+    if (!failed_) help_sign(diagnostics_.report(diag::bad_condition, loc(), what));
     failed_ = true;
     at_ = tokens_.size();
   }
@@ -56,6 +57,7 @@ class Condition {
     return false;
   }
 
+  void help_sign(DiagnosticEngine::Builder message) const;
   Value disjunction(bool evaluate);
   Value conjunction(bool evaluate);
   Value negation(bool evaluate);
@@ -75,6 +77,18 @@ class Condition {
   size_t at_ = 0;
   bool failed_ = false;
 };
+
+/// The word for a sign of C.
+void Condition::help_sign(DiagnosticEngine::Builder message) const {
+  constexpr std::tuple<TokenKind, std::string_view, std::string_view> words[] = {
+      {TokenKind::Amp, "&&", "and"}, {TokenKind::Bar, "||", "or"}, {TokenKind::Bang, "!", "not "}};
+  for (const auto& [first, sign, word] : words) {
+    bool is_sign = kind() == first && source_.text().substr(tokens_[at_].offset).starts_with(sign);
+    if (!is_sign) continue;
+    Loc place = source_.locate(file_, tokens_[at_].offset, uint32_t(sign.size()));
+    message.fix(fmt::format("write '{}'", word.substr(0, word.find(' '))), place, std::string(word));
+  }
+}
 
 Value Condition::disjunction(bool evaluate) {
   Value left = conjunction(evaluate);

@@ -351,6 +351,8 @@ std::string_view help_for_statement(std::string_view word) {
       {"del", "values need no end: leave it out"},
       {"global", "a function reads the names of its file, which keep their values: take what changes as a parameter, "
                  "and return the new value"},
+      {"state", "state is a parameter of an entry: cache: KVCache[…], state: OptimizerState[w]; other values that "
+                "change are parameters and results"},
       {"nonlocal", "a function reads the names around it without a declaration: leave it out"},
       {"break", loops},
       {"continue", "put the rest of the iteration into an 'if', or keep a value with where(condition, a, b)"},

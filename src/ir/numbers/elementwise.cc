@@ -203,7 +203,8 @@ TSR_FOLDS bool compare(Kind kind, DType dtype, Element a, Element b) {
       case Kind::Lt: return a.f < b.f;
       case Kind::Le: return a.f <= b.f;
       case Kind::Gt: return a.f > b.f;
-      default: return a.f >= b.f;
+      case Kind::Ge: return a.f >= b.f;
+      default: TSR_UNREACHABLE("not a comparison");
     }
   }
   switch (kind) {
@@ -212,7 +213,8 @@ TSR_FOLDS bool compare(Kind kind, DType dtype, Element a, Element b) {
     case Kind::Lt: return less(dtype, a.i, b.i);
     case Kind::Le: return !less(dtype, b.i, a.i);
     case Kind::Gt: return less(dtype, b.i, a.i);
-    default: return !less(dtype, a.i, b.i);
+    case Kind::Ge: return !less(dtype, a.i, b.i);
+    default: TSR_UNREACHABLE("not a comparison");
   }
 }
 

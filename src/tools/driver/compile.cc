@@ -179,9 +179,7 @@ std::vector<std::string> stage_spellings() {
 }
 
 Status Compiler::run() {
-  if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
-  if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
-  if (!choose_stages() || !choose_targets() || !check_disabled_passes() || !check_fast()) return failure;
+  if (!choose_stages() || !choose_targets() || !check_passes() || !check_fast()) return failure;
   if (!read_input()) return failure;
   leave_out_needless_targets();
   if (!check_stages() || !lower_all()) return failure;
@@ -189,6 +187,18 @@ Status Compiler::run() {
   if (diagnostics_.has_errors()) return failure;  // a warning that is an error
   if (options_.progress) options_.progress->begin(0);
   return state_->stages.empty() ? write_bundle() : write_dump();
+}
+
+/// Those named by --disable-pass can be left out, and those to print at run for a target.
+Status Compiler::check_passes() {
+  std::vector<PassStep> run = steps_of(graph_pipeline());
+  for (const TargetOutput& target : state_->targets) {
+    if (!is_lowered()) break;
+    for (PassStep& step : steps_of(pipeline_for(*target.machine))) run.push_back(std::move(step));
+  }
+  if (options_.debug) check_before_machine(run);
+  if (!check_disabled_passes() || !check_printed_passes(options_.print_before, run, diagnostics_)) return failure;
+  return check_printed_passes(options_.print_after, run, diagnostics_);
 }
 
 Status Compiler::choose_stages() {
@@ -200,36 +210,6 @@ Status Compiler::choose_stages() {
       return failure;
     }
     state_->stages.insert(state_->stages.end(), stages.begin(), stages.end());
-  }
-  return success;
-}
-
-Status Compiler::check_disabled_passes() {
-  for (const std::string& name : options_.disabled_passes) {
-    Result<std::vector<PassStep>> steps = parse_pipeline(name, diagnostics_);
-    if (!steps) return failure;
-    bool fine = std::all_of(steps->begin(), steps->end(), [](const PassStep& step) { return is_optional(*step.pass); });
-    if (fine) continue;
-    std::string optional;
-    for (const PassInfo& pass : all_passes()) {
-      if (is_optional(pass)) optional += (optional.empty() ? "" : ", ") + std::string(pass.name);
-    }
-    diagnostics_.report(diag::needed_pass, {}, name).help("these can be left out: " + optional);
-    return failure;
-  }
-  return success;
-}
-
-bool Compiler::gives_up(std::string_view rule) const {
-  return std::find(options_.fast.begin(), options_.fast.end(), rule) != options_.fast.end();
-}
-
-Status Compiler::check_fast() {
-  for (const std::string& rule : options_.fast) {
-    if (rule == "nondet") continue;
-    diagnostics_.report(diag::unknown_relaxation, {}, rule)
-        .help("nondet lets kernels accumulate in memory in a nondeterministic order");
-    return failure;
   }
   return success;
 }
@@ -294,6 +274,8 @@ Status Compiler::compile_source(FileId file) {
   options.nondet = gives_up("nondet");
   for (const TargetOutput& target : state_->targets) options.targets.push_back(target.machine->name);
   if (options_.observer) options.observer = options_.observer->evaluation();
+  // Nothing else asks for the kernels then, and what is wrong in them is found all the same.
+  if (!is_lowered() && !options.targets.empty()) options.kernels_for = options.targets.front();
   Result<api::ModuleIr> result = api::frontend_compile(state_->context, file, options, diagnostics_);
   if (!result) return failure;
   remapped.warn_of_unused(diagnostics_);
@@ -423,12 +405,14 @@ void Compiler::count_parts() {
   options_.progress->begin(modules);
 }
 
+bool Compiler::is_lowered() const {
+  return state_->stages.empty() || std::ranges::max(state_->stages) != Stage::Graph;
+}
+
 Status Compiler::lower_all() {
   if (options_.progress) count_parts();
   if (state_->graph) dump(Stage::Graph, state_->graph->name(), *state_->graph);
-  Stage last = Stage::Cubin;
-  if (!state_->stages.empty()) last = *std::max_element(state_->stages.begin(), state_->stages.end());
-  if (last == Stage::Graph) return success;
+  if (!is_lowered()) return success;
   for (TargetOutput& target : state_->targets) {
     for (auto& module : state_->continued) {
       if (!module || !is_for(*module, *target.machine)) continue;

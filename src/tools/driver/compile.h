@@ -91,10 +91,13 @@ class Compiler {
   Status choose_targets();
   Status choose_targets_of_dump();
   Status choose_stages();
+  Status check_passes();
   Status check_disabled_passes();
   Status check_fast();
   bool gives_up(std::string_view rule) const;
   Status check_stages();
+  /// Whether anything is made below the graph.
+  bool is_lowered() const;
   Status read_input();
   Status compile_source(FileId file);
   Status read_dump(FileId file);

@@ -190,19 +190,18 @@ class Run {
     driver::register_all_levels(context_);
     if (options_.list_passes) return driver::write_text("-", list_of_passes(), diagnostics_);
     if (options_.list_ops) return driver::write_text("-", list_of_ops(context_), diagnostics_);
-    if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
-    if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
-    Result<FileId> file = driver::read_source(options_.input, driver::stdin_name, diagnostics_);
-    if (!file || refuse_source(*file).failed()) return failure;
-    auto modules = parse_modules(context_, *file, diagnostics_);
-    if (!modules) return failure;
-    if (modules->empty()) return refuse_empty(*file);
     const Machine* machine = nullptr;
     if (!options_.target.empty() && !(machine = driver::target_named(options_.target, diagnostics_))) {
       return failure;
     }
     Result<std::vector<PassStep>> steps = parse_pipeline(options_.passes, diagnostics_, machine);
-    if (!steps) return failure;
+    if (!steps || !check_printed_passes(options_.print_before, *steps, diagnostics_)) return failure;
+    if (!check_printed_passes(options_.print_after, *steps, diagnostics_)) return failure;
+    Result<FileId> file = driver::read_source(options_.input, driver::stdin_name, diagnostics_);
+    if (!file || refuse_source(*file).failed()) return failure;
+    auto modules = parse_modules(context_, *file, diagnostics_);
+    if (!modules) return failure;
+    if (modules->empty()) return refuse_empty(*file);
     auto lowers = [](const PassStep& step) { return step.pass->name == "graph_to_schedule"; };
     if (!options_.entry.empty() && std::ranges::none_of(*steps, lowers)) {
       diagnostics_.report(diag::command_line, {}, "--entry is for graph_to_schedule, which is not among the passes");

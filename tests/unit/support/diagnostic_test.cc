@@ -50,5 +50,7 @@ TEST_CASE("the nearest name is found within a third of its length") {
   CHECK(nearest_name("b", {"A", "B"}) == "B");
   CHECK(nearest_name("sm_90", {"sm_80", "sm_90a", "sm_91"}) == "sm_90a");
   CHECK(nearest_name("Softmax", {"softmax"}) == "softmax");
+  CHECK(nearest_name("logsoftmax", {"softmax", "log_softmax"}) == "log_softmax");
+  CHECK(nearest_name("_", {"__"}) == "");
   CHECK(nearest_name(std::string(100000, 'a'), {std::string(100001, 'a')}) == "");
 }

@@ -167,7 +167,7 @@ class GraphBuilder final : public Lowering {
   Datum cross_entropy(const BoundArguments& arguments);
   bool report_swapped(const BoundArguments& arguments);
   void help_function(DiagnosticEngine::Builder& builder, const ast::Identifier& name, std::string_view subject,
-                     Loc loc, std::optional<Edit> import);
+                     Loc loc, std::optional<std::vector<Edit>> import);
   Datum reduce(std::string_view kind, const BoundArguments& arguments, size_t axis);
   Value* divide_by_count(Value* sum, std::span<const Dim> reduced);
 

@@ -44,18 +44,17 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
       from.insert(from.begin(), more, {});
     }
     size_t offset = dims_now.size() - other.size();
+    if (auto i = blame().differing_axis(std::span(dims_now).subspan(offset), other, true)) {
+      auto [earlier, axis] = from[offset + *i];
+      const IrValue& first = operands[earlier].as_ir();
+      ShapeQuestion question = blame().ask_operands(at, first.value->type()->dims, other);
+      report_unequal(blame(), at.loc, place(first, axis, operand_name(earlier, operands.size())),
+                     place(ir, *i, operand_name(n, operands.size())), operands.size() == 2 ? &question : nullptr);
+      return std::nullopt;
+    }
     for (size_t i = 0; i < other.size(); ++i) {
-      Dim& dim = dims_now[offset + i];
-      if (other[i] == dim || other[i]->is_constant(1)) continue;
-      if (!dim->is_constant(1)) {
-        auto [earlier, axis] = from[offset + i];
-        const IrValue& first = operands[earlier].as_ir();
-        ShapeQuestion question = blame().ask_operands(at, first.value->type()->dims, other);
-        report_unequal(blame(), at.loc, place(first, axis, operand_name(earlier, operands.size())),
-                       place(ir, i, operand_name(n, operands.size())), operands.size() == 2 ? &question : nullptr);
-        return std::nullopt;
-      }
-      dim = other[i];
+      if (!dims_now[offset + i]->is_constant(1) || other[i]->is_constant(1)) continue;
+      dims_now[offset + i] = other[i];
       from[offset + i] = {n, i};
     }
   }
@@ -72,6 +71,7 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, const Operator
     return false;
   }
   auto builder = report(diag::wrong_dtype, loc, blame().written(kind, loc), to_string(dtype));
+  bool takes_masks = kind == ElementwiseKind::And || kind == ElementwiseKind::Or || kind == ElementwiseKind::Not;
   bool divides_number = kind == ElementwiseKind::Div && at.left.expr && ast::as<ast::Integer>(at.left.expr) &&
                         is_operand(session().sources(), at.right.loc) && !session().is_builtin(loc);
   if (divides_number) {  // 1 // k is 0
@@ -81,9 +81,12 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, const Operator
     std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
     bool is_operator = source_text(session().sources(), loc) == "/";
     is_operator ? builder.fix(std::move(message), loc, "//") : builder.help(std::move(message));
-  } else if (std::string sign = blame().written(kind, loc); (sign == "&" || sign == "|") && is_float(dtype)) {
-    builder.help(fmt::format("'{0}' binds more tightly than comparisons, which need brackets: (x > a) {0} (x < b)",
-                             sign));
+  } else if (takes_masks && is_float(dtype)) {
+    std::string sign = blame().written(kind, loc);
+    bool is_sign = (sign == "&" || sign == "|") && is_compared(session().sources(), at.left.loc, at.right.loc);
+    constexpr std::string_view brackets =
+        "'{0}' binds more tightly than comparisons, which need brackets: (x > a) {0} (x < b)";
+    builder.help(fmt::format(fmt::runtime(is_sign ? brackets : "'{0}' takes masks: x != 0.0 is one"), sign));
   } else if (blame().written(kind, loc) == "^" && is_float(dtype)) {
     builder.help("a power is x ** 2");
   } else if (kind == ElementwiseKind::Pow && is_integer(dtype)) {

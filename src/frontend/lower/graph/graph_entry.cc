@@ -288,8 +288,7 @@ bool GraphBuilder::assume(const ast::Compare& compare, const Signature& signatur
     auto known = tessera::decide(dims(), fact, evaluator_.facts());
     if (known == true) continue;
     if (known == false) {
-      report(diag::false_where, compare.loc,
-             fact.text(), " whatever the sizes are");
+      report(diag::false_where, compare.loc, source_text(session().sources(), compare.loc), " whatever the sizes are");
       return false;
     }
     if (op == ast::CompareOp::Equal &&

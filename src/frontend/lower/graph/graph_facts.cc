@@ -41,6 +41,11 @@ bool read_bounds(Evaluator& evaluator, const Datum& value, Loc loc, Promise& pro
 
 std::optional<Promise> read_promise(Evaluator& evaluator, const Function& function) {
   Promise promise;
+  const char* promises = "it takes stable=True and bounded=[lowest, greatest]";
+  if (function.numerics->arguments.empty()) {
+    evaluator.report(diag::malformed_promise, function.numerics->loc, "nothing").help(promises);
+    return std::nullopt;
+  }
   for (const ast::Argument& argument : function.numerics->arguments) {
     Datum value = evaluator.evaluate(*argument.value, *function.scope);
     if (value.is_poison()) return std::nullopt;
@@ -55,7 +60,7 @@ std::optional<Promise> read_promise(Evaluator& evaluator, const Function& functi
           .report(diag::malformed_promise, argument.loc,
                   argument.name.text.empty() ? "a value without a name"
                                              : fmt::format("'{}'", argument.name.text))
-          .help("it takes stable=True and bounded=[lowest, greatest]");
+          .help(promises);
       return std::nullopt;
     }
   }

@@ -14,11 +14,13 @@
 
 namespace tessera::frontend {
 
-/// `x.sum(-1)`: the call as that of a function, which may have to be imported.
+/// `x.sum(-1)`: the call as that of a function, which may have another name, or have to be imported.
 void GraphBuilder::help_function(DiagnosticEngine::Builder& builder, const ast::Identifier& name,
-                                 std::string_view subject, Loc loc, std::optional<Edit> import) {
-  std::string message = fmt::format("'{0}' is a function{2}: {0}({1}, …)", name.text, subject,
-                                    import ? " of tessera.nn" : "");
+                                 std::string_view subject, Loc loc, std::optional<std::vector<Edit>> import) {
+  std::string_view callee = function_here(name.text);
+  std::string which = callee == name.text ? "a function" : fmt::format("the function '{}'", callee);
+  std::string message = fmt::format("'{}' is {}{}: {}({}, …)", name.text, which, import ? " of tessera.nn" : "", callee,
+                                    subject);
   std::string_view line = session().sources().file(loc.file).line(loc.line);
   size_t bracket = loc.column - 1 + loc.length;
   bool is_call = is_operand(session().sources(), loc) && !session().is_builtin(loc) && bracket + 1 < line.size() &&
@@ -30,9 +32,9 @@ void GraphBuilder::help_function(DiagnosticEngine::Builder& builder, const ast::
   Loc member = name.loc;
   member.column -= 1;
   member.length += 2;  // with '.' and '('
-  std::vector<Edit> edits = {{loc.before(), fmt::format("{}(", name.text)},
+  std::vector<Edit> edits = {{loc.before(), fmt::format("{}(", callee)},
                              {member, line[bracket + 1] == ')' ? "" : ", "}};
-  if (import) edits.insert(edits.begin(), std::move(*import));
+  if (import) edits.insert(edits.begin(), import->begin(), import->end());
   builder.fix(std::move(message), std::move(edits));
 }
 
@@ -68,13 +70,13 @@ std::optional<Datum> GraphBuilder::attribute(const Datum& object, const ast::Ide
   auto builder = report(diag::unknown_member, name.loc, describe(object), name.text);
   std::string subject = x.name.empty() ? "x" : std::string(x.name);
   auto function = std::find_if(common_builtins().begin(), common_builtins().end(),
-                               [&](const Builtin& builtin) { return builtin.name == name.text; });
+                               [&](const Builtin& builtin) { return builtin.name == function_here(name.text); });
   if (blame().help_member_conversion(builder, loc, name, "cast")) return Datum::poison();
   if (std::string help = help_for_member(name.text, subject); !help.empty()) {
     builder.help(std::move(help));
   } else if (function != common_builtins().end()) {
     help_function(builder, name, subject, loc, std::nullopt);
-  } else if (std::optional<Edit> import = library_import(session(), name.text, loc)) {
+  } else if (std::optional<std::vector<Edit>> import = library_import(session(), name.text, loc)) {
     help_function(builder, name, subject, loc, std::move(import));
   } else if (!builder.suggest(session().sources(), name.loc, name.text, {"T", "dtype", "shape"})) {
     builder.help("a tensor has T, dtype and shape; functions stand alone: sum(x, axis=1)");

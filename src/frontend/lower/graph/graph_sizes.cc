@@ -172,7 +172,8 @@ Dim GraphBuilder::computed_size(Value* value) {
   switch (def->info().elementwise) {
     case ElementwiseKind::Add: return dims().add(a, b);
     case ElementwiseKind::Sub: return dims().sub(a, b);
-    default: return dims().mul(a, b);
+    case ElementwiseKind::Mul: return dims().mul(a, b);
+    default: TSR_UNREACHABLE("not an int");
   }
 }
 

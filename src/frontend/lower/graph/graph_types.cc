@@ -46,18 +46,16 @@ bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, 
     blame().help_shapes(builder, question);
     return false;
   }
-  for (size_t i = 0; i < dims_now.size(); ++i) {
-    if (dims_now[i] == (*wanted)[i]) continue;
-    bool spread = pattern.dims.size() != wanted->size();
-    DimPlace here = place(value, i, what);
-    here.what = dimension_of(i, what);
-    report_unequal(blame(), loc, here,
-                   {(*wanted)[i], spread ? pattern.loc : pattern.dims[i].loc, dimension_of(i, "its type"), "", {},
-                    to_text(*wanted)},
-                   &question);
-    return false;
-  }
-  return true;
+  std::optional<size_t> i = blame().differing_axis(dims_now, *wanted, false);
+  if (!i) return true;
+  bool spread = pattern.dims.size() != wanted->size();
+  DimPlace here = place(value, *i, what);
+  here.what = dimension_of(*i, what);
+  report_unequal(blame(), loc, here,
+                 {(*wanted)[*i], spread ? pattern.loc : pattern.dims[*i].loc, dimension_of(*i, "its type"), "", {},
+                  to_text(*wanted)},
+                 &question);
+  return false;
 }
 
 /// Whether a value may be given the written type: its @accum agrees, and its dtype widens.

@@ -80,13 +80,20 @@ Value* GraphBuilder::stored(const IrValue& value) {
   return round_to(value.value, type_of(value), value.origin);
 }
 
+/// True if the cast must cut: a number of the dtype itself is beyond its range only where it is infinite, and no result
+/// of another such cast is.
+static bool saturates(const NumericType& type, Type from) {
+  if (!type.policies.saturate) return false;
+  return from->dtype != type.storage || (is_float(type.storage) && !from->policies.saturate);
+}
+
 /// The bits in the dtype that the type is stored in; with @saturate no finite or infinite number becomes more than that
 /// dtype's greatest, with @stochastic_round the library rounds.
 Value* GraphBuilder::round_to(Value* value, const NumericType& type, Loc loc) {
   DType from = value->type()->dtype;
   bool narrows = is_float(from) && is_float(type.storage) && dtype_info(type.storage).bits < 32;
   if (from != type.storage && narrows && type.policies.stochastic_round) return round_stochastically(value, type, loc);
-  if (from == type.storage || !type.policies.saturate) return convert(value, type.storage);
+  if (!saturates(type, value->type())) return convert(value, type.storage);
   Policies policies;
   policies.saturate = true;
   Value* cut = graph::cast_to(builder_, value, context().tensor(value->type()->dims, type.storage, policies));

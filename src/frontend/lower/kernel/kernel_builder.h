@@ -125,7 +125,7 @@ class KernelBuilder final : public Lowering {
   bool check_tuning(const ast::Argument& argument, const Datum& value);
   void warn_of_tuning(const Tuned& tuned, const std::map<std::string, int64_t>& block);
   std::map<std::string, int64_t> block_of(const ScheduleLayer& layer) const;
-  void warn_if_unread(std::string_view key, Attr value, Loc loc);
+  void warn_if_unread(std::string_view key, Attr value, Loc loc, std::string_view where = "the schedule");
   bool apply(const ScheduleLayer& layer, std::map<std::string, int64_t>& block, Loc loc);
   bool is_used(const KernelAxis& axis);
   void create_grid();

@@ -201,6 +201,7 @@ bool KernelBuilder::read_decorators(std::vector<ScheduleLayer>& layers) {
   }
   for (const auto& [schedule, loc] : function_.schedules) {
     layers.push_back(to_layer(context(), schedule, loc));
+    if (layers.back().has_choices) kernel_.tuned.emplace_back(loc, layers.size() - 1);
   }
   return true;
 }
@@ -210,18 +211,21 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
   std::string_view name = decorator.path.back().text;
   bool is_tuned = name == "autotune";
   if (name != "schedule" && !is_tuned) return true;
-  if (!check_keywords(decorator, is_tuned)) return false;
+  bool fits = check_keywords(decorator, is_tuned);
+  if (!fits && !is_tuned) return false;
   std::optional<size_t> space;
   for (const ast::Argument& argument : decorator.arguments) {
     Datum value = evaluator_.evaluate(*argument.value, *function_.scope);
-    if (value.is_poison()) return false;
     if (std::string_view keyword = argument.name.text; is_tuned && !keyword.empty() && keyword != "space") {
-      if (!check_tuning(argument, value)) return false;
+      fits = !value.is_poison() && check_tuning(argument, value) && fits;
       continue;
     }
     bool is_space = is_tuned && value.is(DatumKind::Dict);
     if (is_space) value = make_schedule(evaluator_, value.entries(), argument.loc);
-    if (value.is_poison()) return false;
+    if (value.is_poison()) {
+      fits = false;
+      continue;
+    }
     if (!value.is(DatumKind::Schedule)) {
       report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name),
              describe(value), "a schedule");
@@ -231,7 +235,9 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
     layers.push_back(to_layer(context(), value, argument.loc));
     layers.back().is_space = is_space;
   }
-  if (is_tuned) kernel_.tuned.emplace_back(&decorator, space);
+  if (!fits) return false;
+  bool has_choices = space && layers[*space].has_choices;
+  if (is_tuned || has_choices) kernel_.tuned.emplace_back(decorator.loc, space);
   return true;
 }
 
@@ -241,6 +247,7 @@ bool KernelBuilder::check_keywords(const ast::Decorator& decorator, bool is_tune
   std::vector<std::string> known = {"schedule"};
   if (is_tuned) known = {"space", "metric", "budget_ms", "cache"};
   std::map<std::string_view, Loc> given;
+  bool fits = true;
   for (const ast::Argument& argument : decorator.arguments) {
     std::string_view keyword = argument.name.text.empty() ? known[0] : argument.name.text;
     if (!std::ranges::count(known, keyword)) {
@@ -250,14 +257,15 @@ bool KernelBuilder::check_keywords(const ast::Decorator& decorator, bool is_tune
         builder.help(is_tuned ? "the choices are lists: @kernel.autotune(space=Schedule(BM=[64, 128], warps=[4, 8]))"
                               : "a schedule is given so: @kernel.schedule(Schedule(…))");
       }
-      return false;
+      fits = false;
+      continue;
     }
     auto [earlier, is_new] = given.emplace(keyword, argument.loc);
     if (is_new) continue;
     report(diag::repeated_argument, argument.loc, keyword, callee).label(earlier->second, "it is given here first");
     return false;
   }
-  return true;
+  return fits;
 }
 
 /// What a tuner is to measure, for how long, and where its results go.
@@ -267,7 +275,7 @@ bool KernelBuilder::check_tuning(const ast::Argument& argument, const Datum& val
     if (!value.is(DatumKind::String) || value.as_string() != "latency_ms") wanted = "\"latency_ms\"";
   } else if (keyword == "budget_ms") {
     if (!value.is_number() || !(value.as_double() > 0)) wanted = "a number above 0";
-  } else if (!value.is(DatumKind::String) || value.as_string().empty()) {
+  } else if (keyword == "cache" && (!value.is(DatumKind::String) || value.as_string().empty())) {
     wanted = "the path of a folder";
   }
   if (wanted.empty()) return true;
@@ -277,8 +285,8 @@ bool KernelBuilder::check_tuning(const ast::Argument& argument, const Datum& val
 
 /// Names the choices of a tuner's space that the kernel has, once all that may override them is read.
 void KernelBuilder::warn_of_tuning(const Tuned& tuned, const std::map<std::string, int64_t>& block) {
-  const auto& [decorator, layer] = tuned;
-  if (session().is_builtin(decorator->loc)) return;
+  const auto& [loc, layer] = tuned;
+  if (session().is_builtin(loc)) return;
   std::vector<std::string> extents, chosen;
   if (layer) {
     for (const auto& [axis, extent] : block_of(kernel_.layers[*layer])) {
@@ -295,10 +303,9 @@ void KernelBuilder::warn_of_tuning(const Tuned& tuned, const std::map<std::strin
   std::string schedule = "the schedule that it has otherwise";
   if (!chosen.empty()) schedule = fmt::format("the first choices, {}", fmt::join(chosen, ", "));
   // A kernel may have other schedules for other calls.
-  Loc loc = decorator->loc;
   if (!session().say_once(fmt::format("tuned:{}:{}:{}:{}", loc.file, loc.line, loc.column, schedule))) return;
   session().diagnostics().report(diag::not_tuned, loc, function_.name, schedule)
-      .help("'@kernel.schedule(…)' gives a schedule without choices");
+      .help("'@kernel.schedule(…)' with one value for each key gives a schedule without choices");
 }
 
 /// Enters what one layer says; extents by position count the axes in order.
@@ -354,7 +361,7 @@ bool KernelBuilder::is_shared_by_columns(std::string_view axis) const {
 
 /// A kernel is built for each call and target; what is the same is said once. The library's own kernels may carry keys
 /// that wait for their reader.
-void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
+void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc, std::string_view where) {
   const Machine* machine = find_machine(request_.machine);
   if (!machine || evaluator_.is_open() || session().is_builtin(loc)) return;
   for (const auto& [part, is_everywhere] : schedule::unread_parts(key, value, *machine)) {
@@ -362,7 +369,7 @@ void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc) {
     std::string what = fmt::format("{}:{}:{}:{}:{}", loc.file, loc.line, loc.column, part, target);
     if (!session().say_once(std::move(what))) continue;
     Loc place = place_of_key(session().sources(), loc, key);
-    session().diagnostics().report(diag::schedule_no_effect, place, part, function_.name, target)
+    session().diagnostics().report(diag::schedule_no_effect, place, part, where, function_.name, target)
         .help("docs/schedules.md says which targets read which key");
   }
 }

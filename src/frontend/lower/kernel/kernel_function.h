@@ -52,8 +52,8 @@ struct KernelFunction {
     Block* loop;  ///< the body of the outermost loop around it; null for none
   };
 
-  /// A decorator that asks for a tuner, and the layer of its space, if it has one.
-  using Tuned = std::pair<const ast::Decorator*, std::optional<size_t>>;
+  /// Where a tuner is asked for, or choices are given, and the layer that has them, if there is one.
+  using Tuned = std::pair<Loc, std::optional<size_t>>;
 
   size_t errors_before = 0;  ///< errors of the session before it
 

@@ -93,7 +93,7 @@ bool KernelBuilder::add_hint(const std::string& key, int64_t value, Loc loc) {
     schedule::report(*problem, loc, session().diagnostics());
     return false;
   }
-  warn_if_unread(key, attr, loc);
+  warn_if_unread(key, attr, loc, "a load");
   Attr schedule = kernel_.op->attr(schedule::attr::Kernel::schedule);
   if (schedule->get(key)) return true;
   std::vector<NamedAttr> entries = schedule->entries;

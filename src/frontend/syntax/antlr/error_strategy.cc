@@ -126,6 +126,12 @@ bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Synta
   }
   std::string_view before = buffer_.text(*error.last);
   if (error.before != TokenKind::Name) return false;
+  bool is_size = error.kind == TokenKind::Assign && error.last != buffer_.tokens.data() &&
+                 error.last[-1].kind == TokenKind::Dim;
+  if (is_size) {
+    message.fix("a size with a value is a constant", buffer_.loc(error.last[-1]), "const");
+    return true;
+  }
   if (std::string_view word = keyword_for(before); !word.empty()) {
     message.fix(fmt::format("write '{}'{}", word, word == "module" ? " for parameters with methods" : ""),
                 buffer_.loc(*error.last), std::string(word));
@@ -156,7 +162,8 @@ DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const SyntaxError& er
   bool is_prefix = error.kind == TokenKind::String && error.before == TokenKind::Name &&
                    buffer_.loc(*error.last).behind() == error.loc.before();
   if (is_prefix) {
-    message.help("a string has no prefix, and holds no expressions; values stand beside it: print(\"x\", x)");
+    message.help("a string has no prefix, and holds no expressions; in a kernel values stand beside it: "
+                 "print(\"x\", x)");
     return message;
   }
   constexpr std::string_view policies[] = {"accum", "stochastic_round", "saturate", "loss_scale"};

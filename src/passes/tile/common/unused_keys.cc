@@ -15,8 +15,8 @@ void UnusedKeyReport::tell(Op* kernel, const std::vector<UnusedKey>& keys) {
   told_.push_back(kernel->loc());
   for (const UnusedKey& key : keys) {
     context_.diagnostics
-        .report(diag::schedule_no_effect, kernel->loc(), fmt::format("'{}'", key.name), kernel_name(kernel),
-                fmt::format("'{}'", context_.machine->name))
+        .report(diag::schedule_no_effect, kernel->loc(), fmt::format("'{}'", key.name), "the schedule",
+                kernel_name(kernel), fmt::format("'{}'", context_.machine->name))
         .help(key.why);
   }
 }

@@ -302,6 +302,15 @@ class KernelSplit {
     }
     if (entry::node(schedule, key::packing) && dots_.empty())
       found.push_back({key::packing.name, "it copies operands of a dot, and this kernel has no dot"});
+    std::optional<int64_t> unroll = entry::read(schedule, key::unroll);
+    if (unroll && (dots_.empty() || on_matrix_unit)) {
+      found.push_back({key::unroll.name, on_matrix_unit
+                                             ? "the matrix unit takes many steps of k at once"
+                                             : "it copies steps of the loop of a dot, and this kernel has no dot"});
+    } else if (unroll && *unroll != shape_.unroll) {
+      found.push_back({key::unroll.name, fmt::format("the loop of the dot takes {} steps, which come in copies of {}",
+                                                     shape_.run, shape_.unroll)});
+    }
     return found;
   }
 

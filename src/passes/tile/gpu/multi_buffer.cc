@@ -155,7 +155,7 @@ Status multi_buffer(Module& module, PassContext& context) {
   for (const auto& [loc, name, outcome] : asked) {
     if (outcome == Stages::Used) continue;
     std::string target = fmt::format("'{}'", context.machine->name);
-    context.diagnostics.report(diag::schedule_no_effect, loc, "'stages'", name, target)
+    context.diagnostics.report(diag::schedule_no_effect, loc, "'stages'", "the schedule", name, target)
         .help(why_without(outcome));
   }
   return success;

@@ -154,14 +154,8 @@ class GraphBuilder {
   }
 
   static bool is_ordered(Op* op, const std::set<Value*>& written) {
-    switch (kind_of(op)) {
-      case OpKind::CopyAsync:
-      case OpKind::CopyCommit:
-      case OpKind::CopyWait:
-      case OpKind::FenceAsync:
-      case OpKind::Barrier: return true;
-      default: break;
-    }
+    bool synchronises = op->info().has(Trait::Threaded) && op->info().effects != 0;
+    if (synchronises && !is_mma(op) && !op->is(tile::info(OpKind::MmaWait))) return true;
     for (unsigned i = 0; i < op->operand_count(); ++i) {
       if (is_shared(op->operand(i)) && written.contains(root_of(op->operand(i)))) return true;
     }

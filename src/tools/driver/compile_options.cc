@@ -1,0 +1,43 @@
+// What options ask of a compilation, checked before it begins.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/pipeline.h"
+#include "support/diagnostic_rows.h"
+#include "tools/driver/compile.h"
+
+namespace tessera::driver {
+
+bool Compiler::gives_up(std::string_view rule) const {
+  return std::find(options_.fast.begin(), options_.fast.end(), rule) != options_.fast.end();
+}
+
+Status Compiler::check_fast() {
+  for (const std::string& rule : options_.fast) {
+    if (rule == "nondet") continue;
+    diagnostics_.report(diag::unknown_relaxation, {}, rule)
+        .help("nondet lets kernels accumulate in memory in a nondeterministic order");
+    return failure;
+  }
+  return success;
+}
+
+Status Compiler::check_disabled_passes() {
+  for (const std::string& name : options_.disabled_passes) {
+    Result<std::vector<PassStep>> steps = parse_pipeline(name, diagnostics_);
+    if (!steps) return failure;
+    bool fine = std::all_of(steps->begin(), steps->end(), [](const PassStep& step) { return is_optional(*step.pass); });
+    if (fine) continue;
+    std::string optional;
+    for (const PassInfo& pass : all_passes()) {
+      if (is_optional(pass)) optional += (optional.empty() ? "" : ", ") + std::string(pass.name);
+    }
+    diagnostics_.report(diag::needed_pass, {}, name).help("these can be left out: " + optional);
+    return failure;
+  }
+  return success;
+}
+
+}  // namespace tessera::driver
