@@ -29,7 +29,7 @@ class CudaKernel {
   /// Whether its launches begin while the one ahead of them ends, and a block's share of shared memory spreads them.
   bool spreads() const;
   /// Shared memory of each of so many blocks.
-  unsigned shared_bytes(unsigned blocks) const;
+  unsigned shared_bytes(unsigned blocks, bool starts_early) const;
   struct Attributes;
   LaunchConfig config_for(unsigned blocks, StreamHandle stream, bool starts_early, Attributes& attributes) const;
   Status failed(Status status) const;

@@ -138,9 +138,9 @@ bool CudaKernel::spreads() const {
 
 /// Blocks that begin while those of the launch ahead end would crowd on the multiprocessors that are free first. More
 /// shared memory than they use keeps them to an even share.
-unsigned CudaKernel::shared_bytes(unsigned blocks) const {
+unsigned CudaKernel::shared_bytes(unsigned blocks, bool starts_early) const {
   constexpr int64_t unit = 128;
-  if (!spreads()) return unsigned(meta_.smem_per_cta);
+  if (!starts_early || !spreads()) return unsigned(meta_.smem_per_cta);
   int64_t processors = gpu_.multiprocessors(), each = std::max<int64_t>((blocks + processors - 1) / processors, 1);
   int64_t room = (gpu_.max_shared_bytes() + reserved_shared_bytes) / each - reserved_shared_bytes;
   return unsigned(std::max(meta_.smem_per_cta, room / unit * unit));
@@ -158,7 +158,7 @@ LaunchConfig CudaKernel::config_for(unsigned blocks, StreamHandle stream, bool s
           unsigned(meta_.block[0]),
           unsigned(meta_.block[1]),
           unsigned(meta_.block[2]),
-          shared_bytes(blocks),
+          shared_bytes(blocks, starts_early),
           stream,
           attributes.all.data(),
           attributes.count};

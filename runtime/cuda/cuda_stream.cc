@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/core/memory_order.h"
+#include "runtime/cuda/memory_order.h"
 #include "runtime/cuda/cuda_code.h"
 
 namespace tessera::runtime::cuda {
@@ -34,7 +34,7 @@ int wait_until(uint32_t milliseconds, Ask ask) {
   }
 }
 
-/// Launches of a recording: loops of more are followed step by step.
+/// Operations of a recording: loops of more are followed step by step.
 constexpr size_t most_recorded = 16384;
 
 class CudaGraph : public Recording {
@@ -102,7 +102,6 @@ class CudaQueue : public Queue {
   }
 
   Status launch(const Launch& launch) override {
-    if (launches_left_ && --*launches_left_ == 0) return fail(TSR_EUNSUPPORTED, "too many launches for a recording");
     auto& kernel = *static_cast<CudaKernel*>(launch.kernel);
     Status status = order_ ? capture(kernel, launch) : kernel.launch(launch, stream_, true);
     if (status.failed()) return status;
@@ -140,7 +139,6 @@ class CudaQueue : public Queue {
     std::shared_ptr<Recording> recording;
     if (gpu_.result(driver.capture_begin, stream, capture_relaxed) == success) {
       CudaQueue recorder(gpu_, stream);
-      recorder.launches_left_ = most_recorded;
       recorder.order_.emplace(gpu_, stream);
       bool is_whole = !work(recorder).failed();
       GraphHandle graph = nullptr;
@@ -190,6 +188,7 @@ class CudaQueue : public Queue {
   template <typename Operation>
   Status in_order(const std::vector<MemoryUse>& uses, bool is_launch, Operation run) {
     if (!order_) return run();
+    if (--left_ == 0) return fail(TSR_EUNSUPPORTED, "too much for a recording");
     if (Status status = order_->begin(uses); status.failed()) return status;
     Status status = run();
     return status.failed() ? status : order_->end(is_launch);
@@ -236,8 +235,8 @@ class CudaQueue : public Queue {
   const Gpu& gpu_;
   StreamHandle stream_;
   bool waits_ = false;
-  std::optional<size_t> launches_left_;  ///< of one that records
-  std::optional<CaptureOrder> order_;    ///< the same
+  std::optional<CaptureOrder> order_;  ///< of one that records
+  size_t left_ = most_recorded;        ///< operations that it takes
   mutable std::mutex mutex_;
   std::string last_kernel_, last_graph_;  ///< of what came last the name, the other is empty
 };

@@ -1,7 +1,5 @@
 #include "frontend/entry_builder.h"
 
-#include "support/diagnostic_rows.h"
-
 namespace tessera::frontend {
 
 std::vector<std::string_view> constant_names(const ast::Stmt& stmt) {
@@ -35,22 +33,10 @@ void EntryBuilder::evaluate_constants() {
   }
 }
 
-void EntryBuilder::check_rules(const Function& function) {
-  for (const ast::Expr* written : {function.vjp, function.jvp}) {
-    if (!written) continue;
-    Datum rule = builder_.evaluator().evaluate(*written, *function.scope);
-    bool is_called = rule.is(DatumKind::Function) || rule.is(DatumKind::Builtin) || rule.is(DatumKind::Object);
-    if (is_called || rule.is_poison()) continue;
-    builder_.evaluator().report(diag::wrong_kind, written->loc,
-                                fmt::format("the rule for derivatives of '{}'", function.name), describe(rule),
-                                "a function");
-  }
-}
-
 void EntryBuilder::build(const ast::Stmt& declaration) {
   if (declaration.kind == ast::NodeKind::Def) {
     const Function* function = declared_function(file_, declaration);
-    if (function) check_rules(*function);
+    if (function) builder_.check_rules(*function);
     if (function && function->kind == FunctionKind::Jit) builder_.build_entry(*function, function->name);
     return;
   }

@@ -25,8 +25,6 @@ class EntryBuilder {
   void build(const ast::Stmt& declaration);
 
  private:
-  /// @custom_vjp and @custom_jvp are given functions, whether or not a derivative is taken.
-  void check_rules(const Function& function);
   void build_methods(const ModuleInstance& instance);
 
   GraphBuilder& builder_;

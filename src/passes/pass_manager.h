@@ -94,7 +94,9 @@ struct PassStep {
 /// machine, without one on a CPU.
 Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEngine& diagnostics,
                                              const Machine* machine = nullptr);
-/// Fails with a message unless each is "all" or the name of a pass that is run.
+/// Fails with a message unless each is the name of a pass or "all".
+Status check_pass_names(std::span<const std::string> names, DiagnosticEngine& diagnostics);
+/// The same unless those passes are run.
 Status check_printed_passes(std::span<const std::string> names, std::span<const PassStep> run,
                             DiagnosticEngine& diagnostics);
 /// The text that parse_pipeline reads.

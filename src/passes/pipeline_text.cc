@@ -195,13 +195,21 @@ Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEn
   return PipelineReader(text, machine, diagnostics).read();
 }
 
+Status check_pass_names(std::span<const std::string> names, DiagnosticEngine& diagnostics) {
+  for (const std::string& name : names) {
+    if (name == "all" || find_pass(name)) continue;
+    report_unknown_pass(name, diagnostics);
+    return failure;
+  }
+  return success;
+}
+
 Status check_printed_passes(std::span<const std::string> names, std::span<const PassStep> run,
                             DiagnosticEngine& diagnostics) {
   for (const std::string& name : names) {
     const PassInfo* pass = find_pass(name);
     bool is_run = std::ranges::any_of(run, [&](const PassStep& step) { return step.pass == pass; });
-    if (name == "all" || (pass && is_run)) continue;
-    if (!pass) return report_unknown_pass(name, diagnostics), failure;
+    if (name == "all" || is_run) continue;
     std::string problem = fmt::format("pass '{}' is not run here: nothing is printed before or after it", pass->name);
     diagnostics.report(diag::command_line, {}, problem);
     return failure;

@@ -184,8 +184,13 @@ std::string nearest_name(std::string_view name, const std::vector<std::string>& 
   size_t best = name.size() / 3 + 1;
   uint64_t ours = letters_of(name);
   std::string plain = plain_letters(name), found;
+  auto equal = [&](const std::string& candidate) { return !plain.empty() && plain == plain_letters(candidate); };
+  auto as_long = std::ranges::find_if(candidates, [&](const std::string& candidate) {
+    return candidate.size() == name.size() && equal(candidate);
+  });
+  if (as_long != candidates.end()) return *as_long;
+  if (auto other = std::ranges::find_if(candidates, equal); other != candidates.end()) return *other;
   for (const std::string& candidate : candidates) {
-    if (!plain.empty() && plain == plain_letters(candidate)) return candidate;
     size_t apart = std::max(candidate.size(), name.size()) - std::min(candidate.size(), name.size());
     if (apart > best || (apart == best && found.empty())) continue;
     // Each letter that only one of them has is an edit.

@@ -256,7 +256,7 @@ void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
     report(diag::misplaced_statement, stmt.loc, "a declaration without a value", "in a function")
         .help(fmt::format("a name is declared by assigning to it: {} = {}",
                           source_text(session_.sources(), stmt.targets[0]->loc),
-                          blame_.is_in_kernel() ? "tile.zeros((t.m, t.n), f32)" : "zeros((B, D), f32)"));
+                          blame_.is_in_kernel() ? "tile.zeros((t.m, t.n), f32)" : "zeros((4, 8), f32)"));
     for (const ast::Expr* target : stmt.targets) assign(*target, Datum::poison(), scope);
     return;
   }

@@ -485,7 +485,10 @@ std::optional<std::vector<Edit>> Session::import_edits(FileId file, std::string_
                                                        std::string_view name) const {
   auto found = by_file_.find(file);
   if (found == by_file_.end()) return std::nullopt;
-  if (found->second->scope->find_here(name)) return std::vector<Edit>();
+  if (const Binding* binding = found->second->scope->find_here(name)) {
+    bool is_imported = binding->value.is(DatumKind::Function) && is_builtin(binding->value.as_function().loc);
+    return is_imported ? std::optional(std::vector<Edit>()) : std::nullopt;
+  }
   ImportPlace import(path);
   for (const ast::Declaration& declaration : found->second->unit.declarations) {
     auto owner = by_file_.find(declaration.stmt->loc.file);  // none: the text is that of an #include

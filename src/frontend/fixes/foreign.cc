@@ -203,7 +203,7 @@ constexpr Row names[] = {
     {"rand", drawn},
     {"xavier_uniform", begun}, {"xavier_normal", begun}, {"kaiming_uniform", begun}, {"kaiming_normal", begun},
     {"xavier_uniform_", begun}, {"xavier_normal_", begun}, {"kaiming_uniform_", begun}, {"kaiming_normal_", begun},
-    {"masked_fill", selected}, {"cdiv", "write ceildiv(N, 64)"}, {"devices", four_devices}, {"devs", four_devices},
+    {"masked_fill", selected}, {"cdiv", "write ceildiv(N, 64)"}, {"devs", four_devices},
     {"permute", "axes change places by transpose(x, 0, 2, 1)"},
     {"view", "another shape is reshape(x, (B, -1))"},
     {"mm", "a matmul is x @ w"},

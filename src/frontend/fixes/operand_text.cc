@@ -62,10 +62,9 @@ bool is_compared(const SourceManager& sources, Loc first, Loc last) {
   std::string_view behind = sources.file(last.file).line(last.line).substr(last.column - 1 + last.length);
   before = before.substr(0, before.find_last_not_of(' ') + 1);
   behind = behind.substr(std::min(behind.size(), behind.find_first_not_of(' ')));
-  constexpr std::string_view signs[] = {"==", "!=", "<=", ">=", "<", ">"};
-  return std::ranges::any_of(signs, [&](std::string_view sign) {
-    return before.ends_with(sign) || behind.starts_with(sign);
-  });
+  auto stands = [&](std::string_view sign) { return before.ends_with(sign) || behind.starts_with(sign); };
+  constexpr std::string_view shifts[] = {"<<", ">>"}, signs[] = {"==", "!=", "<=", ">=", "<", ">"};
+  return std::ranges::none_of(shifts, stands) && std::ranges::any_of(signs, stands);
 }
 
 std::vector<Edit> postfixed(const SourceManager& sources, Loc loc, std::string_view suffix) {

@@ -179,7 +179,9 @@ std::vector<std::string> stage_spellings() {
 }
 
 Status Compiler::run() {
-  if (!choose_stages() || !choose_targets() || !check_passes() || !check_fast()) return failure;
+  if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
+  if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
+  if (!choose_stages() || !choose_targets() || !check_disabled_passes() || !check_fast()) return failure;
   if (!read_input()) return failure;
   leave_out_needless_targets();
   if (!check_stages() || !lower_all()) return failure;
@@ -189,15 +191,25 @@ Status Compiler::run() {
   return state_->stages.empty() ? write_bundle() : write_dump();
 }
 
-/// Those named by --disable-pass can be left out, and those to print at run for a target.
-Status Compiler::check_passes() {
-  std::vector<PassStep> run = steps_of(graph_pipeline());
+/// All that are run: of a dump, those behind its levels.
+std::vector<PassStep> Compiler::passes_run(bool is_dump) const {
+  std::vector<PassStep> run;
+  auto add = [&](std::span<const PassId> passes) {
+    for (PassStep& step : steps_of(passes)) run.push_back(std::move(step));
+  };
+  if (!is_dump) add(graph_pipeline());
   for (const TargetOutput& target : state_->targets) {
-    if (!is_lowered()) break;
-    for (PassStep& step : steps_of(pipeline_for(*target.machine))) run.push_back(std::move(step));
+    std::span<const PassId> all = pipeline_for(*target.machine);
+    for (const auto& module : state_->continued) add(rest_after(all, module->level(), properties_of(*module)));
+    if (is_lowered() && state_->continued.empty()) add(all);
   }
   if (options_.debug) check_before_machine(run);
-  if (!check_disabled_passes() || !check_printed_passes(options_.print_before, run, diagnostics_)) return failure;
+  return run;
+}
+
+Status Compiler::check_printed(bool is_dump) {
+  std::vector<PassStep> run = passes_run(is_dump);
+  if (!check_printed_passes(options_.print_before, run, diagnostics_)) return failure;
   return check_printed_passes(options_.print_after, run, diagnostics_);
 }
 
@@ -257,7 +269,10 @@ Status Compiler::read_input() {
   SourceManager& sources = diagnostics_.sources();
   std::string folder = std::filesystem::path(options_.input).parent_path();
   sources.set_root(folder);
-  if (is_dump(sources.file(*file).text())) return check_source_options() ? read_dump(*file) : failure;
+  if (is_dump(sources.file(*file).text())) {
+    return check_source_options() && read_dump(*file) ? check_printed(true) : failure;
+  }
+  if (!check_printed(false)) return failure;
   return timed("front end", [&] { return compile_source(*file); });
 }
 

@@ -91,7 +91,8 @@ class Compiler {
   Status choose_targets();
   Status choose_targets_of_dump();
   Status choose_stages();
-  Status check_passes();
+  std::vector<PassStep> passes_run(bool is_dump) const;
+  Status check_printed(bool is_dump);
   Status check_disabled_passes();
   Status check_fast();
   bool gives_up(std::string_view rule) const;

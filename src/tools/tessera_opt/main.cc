@@ -190,6 +190,8 @@ class Run {
     driver::register_all_levels(context_);
     if (options_.list_passes) return driver::write_text("-", list_of_passes(), diagnostics_);
     if (options_.list_ops) return driver::write_text("-", list_of_ops(context_), diagnostics_);
+    if (!check_pass_names(options_.print_before, diagnostics_)) return failure;
+    if (!check_pass_names(options_.print_after, diagnostics_)) return failure;
     const Machine* machine = nullptr;
     if (!options_.target.empty() && !(machine = driver::target_named(options_.target, diagnostics_))) {
       return failure;

@@ -185,3 +185,29 @@ TEST_CASE("operations of a graph wait for those that share memory with them", "[
   }
   CHECK(gpu.counts().graph_launches == 3);
 }
+
+TEST_CASE("a kernel of a graph starts early where it waits for one launch alone", "[cuda]") {
+  PlanBuilder b("early");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"}), z = b.output("z", {"N"});
+  uint32_t u = b.temp({"N"}, 0, 4), v = b.temp({"N"}, 1, 4), w = b.temp({"N"}, 2, 4);
+  b.launch("add_one_persistent", {x, u}, {"N"});
+  b.launch("add_one_persistent", {u, v}, {"N"});
+  b.step(format::CopyStep{w, v});
+  b.launch("add_one_persistent", {w, y}, {"N"});
+  b.launch("add_one_persistent", {u, z}, {"N"});
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
+  CudaTensor in(loaded.context, {16}, std::vector<float>(16, 1)), out(loaded.context, {16}), other(loaded.context, {16});
+  for (int times = 0; times < 2; ++times) {
+    REQUIRE(call(loaded.function("early"), {&in.tensor}, {&out.tensor, &other.tensor}) == TSR_SUCCESS);
+    CHECK(out.values()[15] == 4);
+    CHECK(other.values()[15] == 3);
+  }
+  std::vector<FakeLaunch> launches = gpu.launches();
+  REQUIRE(launches.size() == 8);
+  for (size_t i = 0; i < 4; ++i) CHECK(launches[i].overlaps);  // step by step each has a launch ahead of it
+  // Recorded: nothing ahead, one launch, a copy, one launch.
+  for (size_t i = 0; i < 4; ++i) CHECK(launches[4 + i].overlaps == (i % 2 == 1));
+}

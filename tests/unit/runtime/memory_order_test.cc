@@ -1,13 +1,13 @@
 // What operations wait for, beside a model that looks at every byte.
 
-#include "runtime/core/memory_order.h"
+#include "runtime/cuda/memory_order.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <random>
 #include <set>
 
-using namespace tessera::runtime;
+using namespace tessera::runtime::cuda;
 
 namespace {
 

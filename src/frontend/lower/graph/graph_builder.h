@@ -71,6 +71,8 @@ class GraphBuilder final : public Lowering {
   void finish_entries();
   /// Whether the function is a built entry, or a call of it was looked at.
   bool was_run(const ast::Def& def) const { return called_.count(&def) != 0; }
+  /// @custom_vjp and @custom_jvp are given functions, whether or not a derivative is taken.
+  void check_rules(const Function& function);
   /// Runs a function that nothing calls for its errors; nothing is left of it. Of a builder with open arguments.
   void explore_function(const Function& function);
   /// Runs the initial values of params of an instance that `open_instance` made.
@@ -481,6 +483,7 @@ class GraphBuilder final : public Lowering {
   Block* nowhere_;          ///< of no function: where constants leave their intermediate ops
   std::vector<const Function*> open_entries_;  ///< that leave a dtype to their callers
   std::set<const ast::Def*> called_;
+  std::set<const ast::Def*> with_rules_;  ///< of which the rules were looked at
   std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
   struct Initialiser {
     Op* function = nullptr;

@@ -209,6 +209,7 @@ Loc with_call(Loc loc, uint32_t call) {
 
 std::optional<Datum> GraphBuilder::call_function(const Function& function, std::vector<CallArgument>& arguments,
                                                  Loc loc) {
+  check_rules(function);
   if (has_rule(function)) return record_custom(function, std::move(arguments), loc);
   if (!function.checkpoint || !is_kept_apart()) return call_body(function, arguments, loc);
   auto run = [&] { return *call_body(function, arguments, loc); };

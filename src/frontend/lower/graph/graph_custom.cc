@@ -97,6 +97,19 @@ Datum GraphBuilder::record_custom(const Function& function, std::vector<CallArgu
   return with_tensors(result, results_of(op));
 }
 
+void GraphBuilder::check_rules(const Function& function) {
+  bool has_rules = function.vjp || function.jvp;
+  if (!has_rules || session().is_builtin(function.loc) || !with_rules_.insert(function.def).second) return;
+  for (const ast::Expr* written : {function.vjp, function.jvp}) {
+    if (!written) continue;
+    Datum rule = evaluator_.evaluate(*written, *function.scope);
+    bool is_called = rule.is(DatumKind::Function) || rule.is(DatumKind::Builtin) || rule.is(DatumKind::Object);
+    if (is_called || rule.is_poison()) continue;
+    report(diag::wrong_kind, written->loc, fmt::format("the rule for derivatives of '{}'", function.name),
+           describe(rule), "a function");
+  }
+}
+
 bool GraphBuilder::has_rule(const Function& function) const {
   return (function.jvp || function.vjp) && function_.recorded > 0 && function_.inside_custom == 0;
 }

@@ -24,7 +24,8 @@ void GraphBuilder::help_function(DiagnosticEngine::Builder& builder, const ast::
   std::string_view line = session().sources().file(loc.file).line(loc.line);
   size_t bracket = loc.column - 1 + loc.length;
   bool is_call = is_operand(session().sources(), loc) && !session().is_builtin(loc) && bracket + 1 < line.size() &&
-                 line[bracket] == '(' && loc.line == name.loc.line;
+                 line[bracket] == '(' && loc.line == name.loc.line &&
+                 (callee == name.text || line[bracket + 1] != ')');
   if (!is_call) {
     builder.help(std::move(message));
     return;

@@ -80,11 +80,12 @@ Value* GraphBuilder::stored(const IrValue& value) {
   return round_to(value.value, type_of(value), value.origin);
 }
 
-/// True if the cast must cut: a number of the dtype itself is beyond its range only where it is infinite, and no result
-/// of another such cast is.
-static bool saturates(const NumericType& type, Type from) {
+/// True if the cast must cut: a number of the dtype itself is beyond its range only where it is infinite, which the
+/// result of another such cast is not.
+static bool saturates(const NumericType& type, Value* value) {
   if (!type.policies.saturate) return false;
-  return from->dtype != type.storage || (is_float(type.storage) && !from->policies.saturate);
+  bool is_cut = value->def() && value->def()->is(graph::info(graph::OpKind::Cast)) && value->type()->policies.saturate;
+  return value->type()->dtype != type.storage || (is_float(type.storage) && !is_cut);
 }
 
 /// The bits in the dtype that the type is stored in; with @saturate no finite or infinite number becomes more than that
@@ -93,7 +94,7 @@ Value* GraphBuilder::round_to(Value* value, const NumericType& type, Loc loc) {
   DType from = value->type()->dtype;
   bool narrows = is_float(from) && is_float(type.storage) && dtype_info(type.storage).bits < 32;
   if (from != type.storage && narrows && type.policies.stochastic_round) return round_stochastically(value, type, loc);
-  if (!saturates(type, value->type())) return convert(value, type.storage);
+  if (!saturates(type, value)) return convert(value, type.storage);
   Policies policies;
   policies.saturate = true;
   Value* cut = graph::cast_to(builder_, value, context().tensor(value->type()->dims, type.storage, policies));

@@ -303,7 +303,8 @@ void KernelBuilder::warn_of_tuning(const Tuned& tuned, const std::map<std::strin
   std::string schedule = "the schedule that it has otherwise";
   if (!chosen.empty()) schedule = fmt::format("the first choices, {}", fmt::join(chosen, ", "));
   // A kernel may have other schedules for other calls.
-  if (!session().say_once(fmt::format("tuned:{}:{}:{}:{}", loc.file, loc.line, loc.column, schedule))) return;
+  Loc kernel = function_.loc;
+  if (!session().say_once(fmt::format("tuned:{}:{}:{}:{}", kernel.file, kernel.line, kernel.column, schedule))) return;
   session().diagnostics().report(diag::not_tuned, loc, function_.name, schedule)
       .help("'@kernel.schedule(…)' with one value for each key gives a schedule without choices");
 }

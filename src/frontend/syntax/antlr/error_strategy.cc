@@ -129,7 +129,7 @@ bool ErrorStrategy::help_foreign(DiagnosticEngine::Builder& message, const Synta
   bool is_size = error.kind == TokenKind::Assign && error.last != buffer_.tokens.data() &&
                  error.last[-1].kind == TokenKind::Dim;
   if (is_size) {
-    message.fix("a size with a value is a constant", buffer_.loc(error.last[-1]), "const");
+    message.help(fmt::format("a size with a value is a constant: const {} = 8", before));
     return true;
   }
   if (std::string_view word = keyword_for(before); !word.empty()) {

@@ -674,6 +674,7 @@ void FragmentStages::write_dot(const Root& root) {
   if (k < 0) {
     sum = step(sum);
   } else {
+    unrolls_ = true;
     sum =
         emitter_.contraction_loop(k, shape_.run, shape_.unroll, op->in(in::Dot::limit), sum, step);
   }

@@ -28,6 +28,8 @@ class FragmentStages {
   FragmentStages(FragmentEmitter& emitter, const FragmentChoice& shape)
       : emitter_(emitter), shape_(shape) {}
 
+  /// Whether a loop of a dot was written of which the schedule may copy steps.
+  bool unrolls() const { return unrolls_; }
   /// Writes all that the block does: its stores, reductions, dots and loops, in order.
   void block(Block* old);
   /// Copies operands of `dot` that can be read at any time and do not lie along the columns at hand
@@ -105,6 +107,7 @@ class FragmentStages {
 
   FragmentEmitter& emitter_;
   const FragmentChoice& shape_;
+  bool unrolls_ = false;
   std::map<Op*, BackToBackDot*> back_to_back_;
   std::map<std::pair<Value*, std::vector<int>>, FragmentMemory> scratch_;
 };

@@ -70,9 +70,9 @@ class KernelSplit {
     if (!check()) return failure;
     choose_outer_axes();
     choose_shape();
-    if (!context_.machine->is_gpu()) report.tell(kernel_, unused_keys());
+    unused_ = unused_keys();
     choose_panels();
-    write();
+    write(report);
     return failed_ ? Status(failure) : success;
   }
 
@@ -302,16 +302,18 @@ class KernelSplit {
     }
     if (entry::node(schedule, key::packing) && dots_.empty())
       found.push_back({key::packing.name, "it copies operands of a dot, and this kernel has no dot"});
-    std::optional<int64_t> unroll = entry::read(schedule, key::unroll);
-    if (unroll && (dots_.empty() || on_matrix_unit)) {
-      found.push_back({key::unroll.name, on_matrix_unit
-                                             ? "the matrix unit takes many steps of k at once"
-                                             : "it copies steps of the loop of a dot, and this kernel has no dot"});
-    } else if (unroll && *unroll != shape_.unroll) {
-      found.push_back({key::unroll.name, fmt::format("the loop of the dot takes {} steps, which come in copies of {}",
-                                                     shape_.run, shape_.unroll)});
-    }
     return found;
+  }
+
+  /// Those and what shows once the loops are written.
+  void tell_unused(UnusedKeyReport& report, const FragmentStages& stages) {
+    if (context_.machine->is_gpu()) return;
+    namespace key = schedule::key;
+    if (!stages.unrolls() && entry::read(kernel_->attr(attr::Kernel::schedule), key::unroll)) {
+      unused_.push_back({key::unroll.name, "it copies steps of the loop of a dot that multiplies and adds vectors, and "
+                                           "this kernel has no such loop"});
+    }
+    report.tell(kernel_, unused_);
   }
 
   /// Whether elements are combined along something else than the columns.
@@ -404,7 +406,7 @@ class KernelSplit {
     return limits.size() == 1 ? limit : nullptr;
   }
 
-  void write() {
+  void write(UnusedKeyReport& report) {
     OpState state;
     state.info = &kernel_->info();
     state.loc = kernel_->loc();
@@ -420,6 +422,7 @@ class KernelSplit {
     outer_loop(emitter, stages, 0);
     emitter.builder().op(tile::info(OpKind::Return), {}, {});
     failed_ = emitter.failed();
+    tell_unused(report, stages);
     if (!failed_) sharing_.launch(split);
     kernel_->erase();
     if (!failed_ && context_.machine->is_gpu()) refuse_scratch(split);
@@ -547,6 +550,7 @@ class KernelSplit {
   int column_ = -1;
   bool back_to_back_ = false;  ///< the rows of the dots are the columns of fragments
   bool column_outside_ = false;
+  std::vector<UnusedKey> unused_;  ///< keys of the schedule
   int64_t column_extent_ = 0;
   FragmentChoice shape_;
   PairUnit unit_ = PairUnit::None;  ///< what multiplies pairs, where all dots are of pairs

@@ -1,10 +1,10 @@
-#include "runtime/core/memory_order.h"
+#include "runtime/cuda/memory_order.h"
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
-namespace tessera::runtime {
+namespace tessera::runtime::cuda {
 
 namespace {
 
@@ -49,26 +49,23 @@ std::pair<MemoryOrder::Pieces::iterator, MemoryOrder::Pieces::iterator> MemoryOr
   return {pieces_.lower_bound(begin), pieces_.lower_bound(end)};
 }
 
-std::vector<size_t> MemoryOrder::add(std::span<const MemoryUse> uses) {
-  size_t number = before_.size();
-  std::set<size_t, std::greater<>> found;
-  // Memory that it both reads and writes is written: what others did there is looked at before it is forgotten.
-  std::vector<MemoryUse> ordered(uses.begin(), uses.end());
-  std::ranges::stable_sort(ordered, {}, &MemoryUse::writes);
-  for (const MemoryUse& use : ordered) {
+template <typename Do>
+void MemoryOrder::for_each_piece(std::span<const MemoryUse> uses, Do work) {
+  for (const MemoryUse& use : uses) {
     if (use.bytes == 0) continue;
     auto begin = reinterpret_cast<uintptr_t>(use.at);
     auto [first, last] = pieces_of(begin, begin + use.bytes);
-    for (auto piece = first; piece != last; ++piece) {
-      auto& [end, writer, readers] = piece->second;
-      found.insert(writer.begin(), writer.end());
-      if (use.writes) found.insert(readers.begin(), readers.end());
-      if (use.writes) writer = {number};
-      if (use.writes) readers.clear();
-      if (!use.writes) readers.push_back(number);
-    }
+    for (auto piece = first; piece != last; ++piece) work(use, piece->second);
   }
-  found.erase(number);
+}
+
+std::vector<size_t> MemoryOrder::add(std::span<const MemoryUse> uses) {
+  size_t number = before_.size();
+  std::set<size_t, std::greater<>> found;
+  for_each_piece(uses, [&](const MemoryUse& use, Piece& piece) {
+    found.insert(piece.writer.begin(), piece.writer.end());
+    if (use.writes) found.insert(piece.readers.begin(), piece.readers.end());
+  });
   std::vector<size_t> waits_for;
   Bits before;
   for (size_t other : found) {
@@ -76,8 +73,14 @@ std::vector<size_t> MemoryOrder::add(std::span<const MemoryUse> uses) {
     waits_for.push_back(other);
     add_all(before, other, before_[other]);
   }
+  for_each_piece(uses, [&](const MemoryUse& use, Piece& piece) {
+    // Who waits for this one waits for those that it has waited for.
+    std::erase_if(piece.readers, [&](size_t reader) { return use.writes || reader == number || has(before, reader); });
+    if (use.writes) piece.writer = {number};
+    if (!use.writes) piece.readers.push_back(number);
+  });
   before_.push_back(std::move(before));
   return waits_for;
 }
 
-}  // namespace tessera::runtime
+}  // namespace tessera::runtime::cuda

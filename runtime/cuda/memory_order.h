@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::runtime {
+namespace tessera::runtime::cuda {
 
 /// Memory that an operation reads, or writes and perhaps reads.
 struct MemoryUse {
@@ -38,9 +38,11 @@ class MemoryOrder {
   void cut(uintptr_t at);
   /// The pieces of [begin, end), made where there are none.
   std::pair<Pieces::iterator, Pieces::iterator> pieces_of(uintptr_t begin, uintptr_t end);
+  template <typename Do>
+  void for_each_piece(std::span<const MemoryUse> uses, Do work);
 
   Pieces pieces_;             ///< by where they begin
   std::vector<Bits> before_;  ///< of each operation, those that have ended when it begins
 };
 
-}  // namespace tessera::runtime
+}  // namespace tessera::runtime::cuda
