@@ -19,6 +19,9 @@ options=(--quiet --extra-arg=-Wno-error "--extra-arg=-I$PWD" "--extra-arg=-I$PWD
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
 sed -E 's/-include [^ "]*cmake_pch\.hxx//' "$build/compile_commands.json" >"$commands/compile_commands.json"
+while read -r _ folder; do
+  options+=("--extra-arg=-isystem$folder")
+done < <(grep -oE -- '-isystem [^ "]+' "$commands/compile_commands.json" | sort -u)
 
 if [ "${1:-}" = "--all" ]; then
   # Sources that are compiled together are read together: headers once for all of them.

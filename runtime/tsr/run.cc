@@ -121,6 +121,8 @@ class Run {
     index = size_t(std::find(names.begin(), names.end(), name) - names.begin());
     if (index != names.size()) return exit_ok;
     std::string help = suggestion(name, names);
+    // Results without a name are numbered, and one number is as near as another.
+    if (kind == "output") help.clear();
     if (help.empty() && names.size() == 1) help = cat("; its only ", kind, " is ", names[0]);
     if (help.empty() && !names.empty()) help = cat("; its ", kind, "s are ", listed(names));
     return fail(cat(options_.entry, " has no ", kind, " ", in_quotes(name), help));

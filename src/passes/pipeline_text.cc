@@ -198,7 +198,12 @@ Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEn
 Status check_pass_names(std::span<const std::string> names, DiagnosticEngine& diagnostics) {
   for (const std::string& name : names) {
     if (name == "all" || find_pass(name)) continue;
-    report_unknown_pass(name, diagnostics);
+    if (std::ranges::find(all_phases(), name, &Phase::name) == all_phases().end()) {
+      report_unknown_pass(name, diagnostics);
+    } else {
+      diagnostics.report(diag::unknown_pass, {}, name)
+          .help("that is a phase, and passes print; 'tessera-opt --list-passes' lists the passes of each phase");
+    }
     return failure;
   }
   return success;

@@ -58,7 +58,11 @@ std::string Trainer::data_text() const {
 void Trainer::say_what_there_is(LiveLine& line) const {
   std::string data = data_text();
   line.say(cat(model_.summary(), data.empty() ? "" : "; ", data));
-  if (position_.step > 0) line.say(cat("goes on behind step ", position_.step));
+  bool is_done = position_.step >= options_.steps;
+  if (is_done) {
+    line.say(cat("nothing is left to do: the checkpoint is of step ", position_.step, " of ", options_.steps));
+  }
+  if (position_.step > 0 && !is_done) line.say(cat("goes on behind step ", position_.step));
   if (position_.data.empty() || position_.data == data) return;
   line.say(cat("the steps before had other data, ", position_.data));
 }

@@ -51,6 +51,7 @@ class Trainer {
   int open_model();
   int open_states();
   int open_data();
+  int refuse_evaluation() const;
   void split(Range& training, Range& held_out) const;
   /// Shapes, once all inputs have some value.
   int shape_results();

@@ -94,10 +94,20 @@ int Trainer::open_entries() {
   if (has_beginning_) {
     if (int code = beginning_.open(session_, beginning_entry, names_only)) return code;
   }
-  if (!has_evaluation_) return exit_ok;
+  if (!has_evaluation_) return refuse_evaluation();
   if (int code = evaluation_.open(session_, evaluation_entry, names_only)) return code;
   if (int code = find_loss(evaluation_, held_out_loss_)) return code;
   return check_evaluation(evaluation_);
+}
+
+/// Options of an evaluation that there is no entry for.
+int Trainer::refuse_evaluation() const {
+  std::string_view option;
+  if (options_.eval_batches != TrainOptions().eval_batches) option = "--eval-batches";
+  if (options_.eval_every != 0) option = "--eval-every";
+  if (options_.held_out >= 0) option = "--held-out";
+  if (option.empty()) return exit_ok;
+  return fail(cat(option, " needs an entry ", in_quotes(evaluation_entry), ", and ", options_.bundle, " has none"));
 }
 
 int Trainer::check_results() {

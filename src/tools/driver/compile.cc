@@ -54,6 +54,11 @@ Stage stage_of(Level level) {
   TSR_UNREACHABLE("no module is of level host");
 }
 
+std::string_view spelling_of(Stage stage) {
+  auto found = std::ranges::find(stage_names, stage, &std::pair<std::string_view, Stage>::second);
+  return found->first;
+}
+
 std::vector<Module*> pointers(const std::vector<std::unique_ptr<Module>>& modules) {
   std::vector<Module*> all;
   for (const auto& module : modules) all.push_back(module.get());
@@ -301,21 +306,6 @@ Status Compiler::compile_source(FileId file) {
   return run_passes(*state_->graph, graph_pipeline(), nullptr, {});
 }
 
-/// A dump is read as it is: options of how source is read have no effect on it.
-Status Compiler::check_source_options() {
-  const std::pair<const char*, bool> given[] = {{"--define", !options_.defines.empty()},
-                                                {"--include", !options_.include_paths.empty()},
-                                                {"--include-root", !options_.include_roots.empty()},
-                                                {"--remap", !options_.remapped.empty()}};
-  for (auto [option, is_given] : given) {
-    if (!is_given) continue;
-    diagnostics_.report(diag::command_line, {}, fmt::format("{} is for source, and '{}' is a dump of IR", option,
-                                                            options_.input));
-    return failure;
-  }
-  return success;
-}
-
 /// Modules of any level, which are compiled on.
 Status Compiler::read_dump(FileId file) {
   auto modules = timed("read", [&] { return parse_modules(state_->context, file, diagnostics_); });
@@ -325,13 +315,26 @@ Status Compiler::read_dump(FileId file) {
       state_->graph = std::move(module);
     } else if (module->level() != Level::Graph && !is_continued(*module)) {
       state_->continued.push_back(std::move(module));
+    } else {
+      warn_of_unread(*module, file);
     }
   }
+  if (state_->graph && !state_->continued.empty()) warn_of_unread(*state_->graph, file);
   if (!check_shapes()) return failure;
   if (!state_->continued.empty() && !choose_targets_of_dump()) return failure;
   if (!state_->graph || !state_->continued.empty()) return success;
   state_->source = frontend::library_only(state_->context, diagnostics_);
   return success;
+}
+
+/// An edit of what is not read would have no effect.
+void Compiler::warn_of_unread(const Module& module, FileId file) {
+  const Module* read = state_->continued.empty() ? state_->graph.get() : state_->continued.front().get();
+  for (const auto& known : state_->continued) {
+    if (known->name() == module.name()) read = known.get();
+  }
+  diagnostics_.report(diag::dump_level_unread, {}, diagnostics_.sources().file(file).name(), module.name(),
+                      spelling_of(stage_of(module.level())), spelling_of(stage_of(read->level())));
 }
 
 /// Only the graph has the sizes that calls determine and the guards.
@@ -391,10 +394,7 @@ bool Compiler::wants(Stage stage) const {
 
 void Compiler::dump(Stage stage, const std::string& what, const std::string& text) {
   if (!wants(stage)) return;
-  std::string_view name;
-  for (const auto& [spelling, known] : stage_names) {
-    if (known == stage) name = spelling;
-  }
+  std::string_view name = spelling_of(stage);
   DumpText made{fmt::format("// ---- {}: {}\n", name, what), text};
   std::vector<DumpText>& dumps = state_->dumps[stage];
   // Stages that were lowered anew replace the old ones.

@@ -102,6 +102,7 @@ class Compiler {
   Status read_input();
   Status compile_source(FileId file);
   Status read_dump(FileId file);
+  void warn_of_unread(const Module& module, FileId file);
   Status check_source_options();
   Status check_shapes();
   void leave_out_needless_targets();

@@ -40,4 +40,19 @@ Status Compiler::check_disabled_passes() {
   return success;
 }
 
+/// A dump is read as it is: options of how source is read have no effect on it.
+Status Compiler::check_source_options() {
+  const std::pair<const char*, bool> given[] = {{"--define", !options_.defines.empty()},
+                                                {"--include", !options_.include_paths.empty()},
+                                                {"--include-root", !options_.include_roots.empty()},
+                                                {"--remap", !options_.remapped.empty()}};
+  for (auto [option, is_given] : given) {
+    if (!is_given) continue;
+    diagnostics_.report(diag::command_line, {}, fmt::format("{} is for source, and '{}' is a dump of IR", option,
+                                                            options_.input));
+    return failure;
+  }
+  return success;
+}
+
 }  // namespace tessera::driver

@@ -391,7 +391,8 @@ std::string check_files(const Options& options, bool is_reported) {
 std::string check_heeded(const CLI::App& app, const Options& options) {
   const driver::CompileOptions& compile = options.compile;
   bool prints_ir = !compile.stages.empty() || !compile.print_before.empty() || !compile.print_after.empty();
-  if (app.count("--no-locations") > 0 && !prints_ir) return "--no-locations needs --dump or --print-after";
+  if (app.count("--no-locations") > 0 && !prints_ir)
+    return "--no-locations needs --dump, --print-before or --print-after";
   bool is_asm = std::ranges::find(compile.stages, "asm") != compile.stages.end();
   bool is_cubin = compile.cubin || std::ranges::find(compile.stages, "cubin") != compile.stages.end();
   if (compile.line_info && !is_asm && !is_cubin) return "--lineinfo needs --cubin or --dump=asm";

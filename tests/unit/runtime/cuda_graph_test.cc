@@ -199,7 +199,8 @@ TEST_CASE("a kernel of a graph starts early where it waits for one launch alone"
   b.launch("add_one_persistent", {u, z}, {"N"});
   FakeGpu gpu;
   CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
-  CudaTensor in(loaded.context, {16}, std::vector<float>(16, 1)), out(loaded.context, {16}), other(loaded.context, {16});
+  CudaTensor in(loaded.context, {16}, std::vector<float>(16, 1));
+  CudaTensor out(loaded.context, {16}), other(loaded.context, {16});
   for (int times = 0; times < 2; ++times) {
     REQUIRE(call(loaded.function("early"), {&in.tensor}, {&out.tensor, &other.tensor}) == TSR_SUCCESS);
     CHECK(out.values()[15] == 4);
