@@ -11,9 +11,11 @@
 
 #include "frontend/evaluate/kernel_scan.h"
 #include "frontend/evaluate/schedule_value.h"
+#include "frontend/evaluate/type_expr.h"
 #include "frontend/lower/kernel/edge_search.h"
 #include "frontend/lower/kernel/kernel_objects.h"
 #include "frontend/values/schedule_table.h"
+#include "frontend/values/scope.h"
 
 namespace tessera::frontend {
 
