@@ -63,7 +63,7 @@ std::vector<size_t> MemoryOrder::add(std::span<const MemoryUse> uses) {
   size_t number = before_.size();
   std::set<size_t, std::greater<>> found;
   for_each_piece(uses, [&](const MemoryUse& use, Piece& piece) {
-    found.insert(piece.writer.begin(), piece.writer.end());
+    if (piece.writer) found.insert(*piece.writer);
     if (use.writes) found.insert(piece.readers.begin(), piece.readers.end());
   });
   std::vector<size_t> waits_for;
@@ -76,7 +76,7 @@ std::vector<size_t> MemoryOrder::add(std::span<const MemoryUse> uses) {
   for_each_piece(uses, [&](const MemoryUse& use, Piece& piece) {
     // Who waits for this one waits for those that it has waited for.
     std::erase_if(piece.readers, [&](size_t reader) { return use.writes || reader == number || has(before, reader); });
-    if (use.writes) piece.writer = {number};
+    if (use.writes) piece.writer = number;
     if (!use.writes) piece.readers.push_back(number);
   });
   before_.push_back(std::move(before));

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -30,7 +31,8 @@ class MemoryOrder {
   /// Memory that was used as a whole so far: who wrote it last, and who has read it since.
   struct Piece {
     uintptr_t end = 0;
-    std::vector<size_t> writer, readers;
+    std::optional<size_t> writer;
+    std::vector<size_t> readers;
   };
   using Pieces = std::map<uintptr_t, Piece>;
 

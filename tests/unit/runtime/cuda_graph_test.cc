@@ -34,6 +34,29 @@ void write(const CudaLoaded& loaded, CudaTensor& x, std::vector<float> values) {
   REQUIRE(tsrCopy(loaded.context, nullptr, x.tensor.data, values.data(), values.size() * sizeof(float)) == TSR_SUCCESS);
 }
 
+/// A plan with an input and two results, y = x + 3 and z = x + 2, whose steps are to come.
+struct Fork {
+  explicit Fork(const char* name) : b(name) {
+    b.dim("N");
+    x = b.input("x", {"N"});
+    y = b.output("y", {"N"});
+    z = b.output("z", {"N"});
+  }
+
+  PlanBuilder b;
+  uint32_t x, y, z;
+};
+
+void check_calls(const Fork& fork, int times) {
+  CudaLoaded loaded(CudaBundle{{fork.b.plan}}.bytes());
+  CudaTensor x(loaded.context, {16}, std::vector<float>(16, 1)), y(loaded.context, {16}), z(loaded.context, {16});
+  for (int i = 0; i < times; ++i) {
+    REQUIRE(call(loaded.function(fork.b.plan.entry.c_str()), {&x.tensor}, {&y.tensor, &z.tensor}) == TSR_SUCCESS);
+    CHECK(y.values() == std::vector<float>(16, 4));
+    CHECK(z.values() == std::vector<float>(16, 3));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("from the second call on the same tensors a call is one graph", "[cuda]") {
@@ -162,11 +185,9 @@ TEST_CASE("what a graph did wrong is said with its entry", "[cuda]") {
 }
 
 TEST_CASE("operations of a graph wait for those that share memory with them", "[cuda]") {
-  // The fake GPU runs last what the graph lets it run last: y = x + 3 by way of v and w, and z = x + 2 by way of u.
-  PlanBuilder b("apart");
-  b.dim("N");
-  uint32_t x = b.input("x", {"N"});
-  uint32_t y = b.output("y", {"N"}), z = b.output("z", {"N"});
+  // The fake GPU runs last what the graph lets it run last: y by way of v and w, and z by way of u.
+  Fork fork("apart");
+  auto& [b, x, y, z] = fork;
   uint32_t u = b.temp({"N"}, 0, 1), v = b.temp({"N"}, 2, 4), w = b.temp({"N"}, 3, 6);
   b.launch("add_one", {x, u}, {"N"});
   b.launch("add_one", {u, z}, {"N"});
@@ -176,21 +197,13 @@ TEST_CASE("operations of a graph wait for those that share memory with them", "[
   b.launch("add_one", {w, y}, {"N"});
   b.step(format::CopyStep{w, y});
   FakeGpu gpu;
-  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
-  CudaTensor in(loaded.context, {3}, {1, 2, 3}), out(loaded.context, {3}), other(loaded.context, {3});
-  for (int times = 0; times < 4; ++times) {
-    REQUIRE(call(loaded.function("apart"), {&in.tensor}, {&out.tensor, &other.tensor}) == TSR_SUCCESS);
-    CHECK(out.values() == std::vector<float>{4, 5, 6});
-    CHECK(other.values() == std::vector<float>{3, 4, 5});
-  }
+  check_calls(fork, 4);
   CHECK(gpu.counts().graph_launches == 3);
 }
 
 TEST_CASE("a kernel of a graph starts early where it waits for one launch alone", "[cuda]") {
-  PlanBuilder b("early");
-  b.dim("N");
-  uint32_t x = b.input("x", {"N"});
-  uint32_t y = b.output("y", {"N"}), z = b.output("z", {"N"});
+  Fork fork("early");
+  auto& [b, x, y, z] = fork;
   uint32_t u = b.temp({"N"}, 0, 4), v = b.temp({"N"}, 1, 4), w = b.temp({"N"}, 2, 4);
   b.launch("add_one_persistent", {x, u}, {"N"});
   b.launch("add_one_persistent", {u, v}, {"N"});
@@ -198,14 +211,7 @@ TEST_CASE("a kernel of a graph starts early where it waits for one launch alone"
   b.launch("add_one_persistent", {w, y}, {"N"});
   b.launch("add_one_persistent", {u, z}, {"N"});
   FakeGpu gpu;
-  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
-  CudaTensor in(loaded.context, {16}, std::vector<float>(16, 1));
-  CudaTensor out(loaded.context, {16}), other(loaded.context, {16});
-  for (int times = 0; times < 2; ++times) {
-    REQUIRE(call(loaded.function("early"), {&in.tensor}, {&out.tensor, &other.tensor}) == TSR_SUCCESS);
-    CHECK(out.values()[15] == 4);
-    CHECK(other.values()[15] == 3);
-  }
+  check_calls(fork, 2);
   std::vector<FakeLaunch> launches = gpu.launches();
   REQUIRE(launches.size() == 8);
   for (size_t i = 0; i < 4; ++i) CHECK(launches[i].overlaps);  // step by step each has a launch ahead of it
