@@ -2,7 +2,7 @@
 // in turn.
 //
 // Times are medians over rounds in which each runs, so that a change of the machine's speed
-// meets all of them. Before a row counts, elements of each result are compared with sums in double:
+// affects all of them. Before a row counts, elements of each result are compared with sums in double:
 // |difference| <= bound * sum |a||b|, where the bound allows for the rounding of the sums (K terms,
 // f32) and of the result (bf16). The process asks for AMX before oneDNN looks for it.
 

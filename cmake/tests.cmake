@@ -1,8 +1,8 @@
 # What all tests have: a label for each family and a time limit.
 
 # tessera_unit_entries(layer sources...): one test for each file with test cases of unit_<layer>, so
-# that slow files are seen and run side by side. A file all of whose cases have a tag [shard-N], in their first line, has
-# one for each N.
+# that slow files are seen and run side by side. A file all of whose cases have a tag [shard-N], in their first line,
+# has one for each N.
 function(tessera_unit_entries layer)
   foreach(source ${ARGN})
     file(STRINGS ${source} cases REGEX "^TEST_CASE|^TEMPLATE_TEST_CASE")

@@ -1,5 +1,5 @@
 // A module is what is left of a bundle whose parts have been checked against each other
-// (runtime/format/bundle_check.h), so that a call cannot meet a plan that disagrees with the manifest
+// (runtime/format/bundle_check.h), so that a call cannot run a plan that disagrees with the manifest
 // or launches a kernel with arguments it does not have.
 
 #include "runtime/core/module.h"

@@ -28,7 +28,7 @@ struct ManifestTensor {
   bool operator==(const ManifestTensor&) const = default;
 };
 
-/// A condition on the dims that a call must meet.
+/// A condition that the dims of a call must satisfy.
 struct ManifestGuard {
   std::string condition;  ///< in text form, over the entry's dims
   std::string message;

@@ -142,6 +142,11 @@ Timing summarise(const std::string& entry, std::vector<double> seconds) {
   return {entry, seconds.size(), seconds[seconds.size() / 2], seconds[0], seconds[p95], {}};
 }
 
+/// Whether --dims may give the input its value.
+bool is_sized(const tsr_tensor_info_t& info) {
+  return info.ndim == 0 && is_integer(*format::find_dtype(info.dtype));
+}
+
 class Bench {
  public:
   explicit Bench(const BenchOptions& options) : options_(options) {}
@@ -215,15 +220,16 @@ class Bench {
     return exit_ok;
   }
 
-  /// The names of the dims that shapes of an entry mention, and of the inputs --dims may name.
-  int dims_of(const std::string& entry, std::set<std::string>& dims,
-              std::set<std::string>& inputs) const {
+  /// The names of the dims that shapes of an entry mention, and of the inputs --dims may name. An integer that sizes
+  /// a result is a dim.
+  int dims_of(const std::string& entry, std::set<std::string>& dims, std::set<std::string>& inputs) const {
     tsr_function_t function = nullptr;
     if (int code = session_.find(entry, function)) return code;
     for (const tsr_tensor_info_t& info : input_infos(function)) {
       add_names(info.shape, dims);
-      if (info.ndim == 0 && *format::find_dtype(info.dtype) == Dtype::I64) inputs.insert(info.name);
+      if (is_sized(info)) inputs.insert(info.name);
     }
+    for (const tsr_tensor_info_t& info : output_infos(function)) add_names(info.shape, dims);
     size_t count = 0;
     tsrGetFunctionParameterCount(function, &count);
     for (size_t i = 0; i < count; ++i) {
@@ -285,12 +291,12 @@ class Bench {
                                             bytes_text(double(memory)), "; --dims gives its sizes"));
     }
     std::string content(size_t(*bytes), '\0');
-    auto named = std::find(names_.begin(), names_.end(), info.name);
-    if (shape.empty() && named != names_.end()) {  // an integer input that is a dimension
-      size_t width = std::min(content.size(), sizeof(int64_t));
-      std::memcpy(content.data(), &values_[size_t(named - names_.begin())], width);
-    } else {
+    auto size = is_sized(info) ? sizes_.named.find(info.name) : sizes_.named.end();
+    if (size == sizes_.named.end()) {
       fill_random(dtype, content, random_);
+    } else if (!encode_number(std::to_string(size->second), dtype, content)) {
+      return fail(cat("--dims gives ", info.name, " the size ", size->second, ", which its dtype ", info.dtype,
+                      " cannot hold"));
     }
     return is_donated ? session_.make_donated(dtype, shape, content, tensor)
                       : session_.make_tensor(dtype, shape, content, tensor);

@@ -40,6 +40,8 @@ int fail_command_line(std::string_view text, std::string_view command) {
   return fail(diag::command_line, text, format::cat("'", command, " --help' shows how it is used"));
 }
 
+void warn(std::string_view text) { errors().warn(text); }
+
 namespace {
 
 DiagKind<1> tag_of(int status) {

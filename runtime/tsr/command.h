@@ -41,6 +41,9 @@ int fail_content(DiagKind<1> tag, const std::string& path, std::string_view byte
 /// The same of the command line itself.
 int fail_command_line(std::string_view text, std::string_view command);
 
+/// Prints "tsr: warning: …": of what is asked for, something has no effect.
+void warn(std::string_view text);
+
 /// Prints the library's last error and returns the exit code for the status: internal for bugs, a
 /// user's error for the rest. `subject`, such as a path, goes before the text when it is not empty.
 int fail_status(int status, std::string_view subject = "");

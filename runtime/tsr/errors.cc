@@ -17,6 +17,12 @@ void Errors::print(const Diagnostic& diagnostic) const {
   for (const std::string& help : diagnostic.helps) std::fprintf(stderr, "help: %s\n", help.c_str());
 }
 
+void Errors::warn(std::string_view text) const {
+  if (is_json_) return;
+  std::fwrite(prelude_.data(), 1, prelude_.size(), stderr);
+  std::fprintf(stderr, "tsr: warning: %s\n", format::printable(text).c_str());
+}
+
 void Errors::show() {
   const std::vector<Diagnostic>& all = engine_.all();
   for (; shown_ < all.size(); ++shown_) {

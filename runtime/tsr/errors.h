@@ -23,6 +23,8 @@ class Errors {
     if (!is_json_) print(engine_.all().back());
     shown_ = engine_.all().size();
   }
+  /// "tsr: warning: …", for people: lines of JSON have no place for it.
+  void warn(std::string_view text) const;
   /// What is printed before an error: what wipes a line of progress, while there is one.
   void begin_with(std::string_view prelude) { prelude_ = prelude; }
   /// Files and errors of IR; show() prints what was reported since its last call.

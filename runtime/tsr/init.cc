@@ -6,9 +6,9 @@
 #include "runtime/files/text.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/graph_ir.h"
+#include "runtime/tsr/tensor_files.h"
 #include "support/diagnostic_rows.h"
 #include "support/file.h"
-#include "support/file_kind.h"
 #include "support/same_file.h"
 #include "tools/command_line/values.h"
 
@@ -47,7 +47,7 @@ int require_all(const GraphIr& graph, const std::vector<InitialValue>& known) {
   std::vector<std::string> missing;
   for (const std::string& name : graph.parameters()) {
     auto is_it = [&](const InitialValue& each) { return each.name == name; };
-    if (std::none_of(known.begin(), known.end(), is_it)) missing.push_back(format::in_quotes(name));
+    if (std::none_of(known.begin(), known.end(), is_it)) missing.push_back(in_quotes(name));
   }
   if (missing.empty()) return exit_ok;
   return fail(cat(missing.size() == 1 ? "the parameter " : "the parameters ", listed(missing),
@@ -57,7 +57,10 @@ int require_all(const GraphIr& graph, const std::vector<InitialValue>& known) {
 
 int init(const InitOptions& options) {
   if (is_same_file(options.bundle, options.output)) {
-    return fail(cat(format::in_quotes(options.output), " is what is read; the parameters need another name"));
+    return fail(cat(in_quotes(options.output), " is what is read; the parameters need another name"));
+  }
+  if (options.output != "-") {
+    if (int code = require_safetensors("--output", options.output)) return code;
   }
   GraphIr graph;
   if (int code = graph.open(options.bundle)) return code;
@@ -72,10 +75,6 @@ int init(const InitOptions& options) {
   std::vector<format::TensorView> tensors;
   for (const InitialValue& parameter : parameters) {
     tensors.push_back(to_view(parameter.name, parameter.value));
-  }
-  std::string_view kind = kind_of_name(options.output);
-  if (!kind.empty() && kind != "tensors") {
-    return fail(cat(in_quotes(options.output), " is a name for ", kind, "; parameters go to a .safetensors file"));
   }
   auto bytes = format::write_safetensors(std::move(tensors));
   if (!bytes) return fail(diag::bad_tensor_file, cat(options.output, ": ", bytes.error().text));

@@ -43,6 +43,21 @@ constexpr const char* epilogue =
     "  tsr run mlp.bundle mlp --params w.safetensors --input x=x.npy --output mlp=y.npy\n"
     "  tsr bench mlp.bundle --dims B=64";
 
+/// What commands of other tools are here.
+std::string command_here(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> rows[] = {
+      {" compile build ", "'tesserac FILE.tsr' compiles a source"},
+      {" check ", "'tesserac FILE.tsr' checks a source as it compiles it, and 'tsr verify' checks a bundle"},
+      {" new create ", "there is no project to make: 'tesserac FILE.tsr' compiles a source by itself"},
+      {" fmt format ", "'tessera-fmt FILE.tsr' formats a source"},
+      {" help ", "'tsr --help' lists them"},
+  };
+  for (const auto& [names, here] : rows) {
+    if (names.find(cat(" ", name, " ")) != names.npos) return cat("; ", here);
+  }
+  return {};
+}
+
 /// Says so when the first argument is no command; the parser would only say that one is missing.
 int check_command(const char* first) {
   const std::vector<std::string> names = {
@@ -52,7 +67,8 @@ int check_command(const char* first) {
   };
   if (!first) return fail("no command is given; 'tsr --help' lists them");
   if (first[0] == '-' || std::find(names.begin(), names.end(), first) != names.end()) return exit_ok;
-  std::string others = suggestion(first, names);
+  std::string others = command_here(first);
+  if (others.empty()) others = suggestion(first, names);
   if (others.empty()) others = cat("; commands are ", listed(names));
   return fail(cat("there is no command ", tessera::format::in_quotes(first), others));
 }

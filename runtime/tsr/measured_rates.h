@@ -1,7 +1,7 @@
 #pragma once
 // How fast this machine multiplies and moves memory, measured: the roofline of code that runs here.
 //
-// A target names instructions and no clock, so no data sheet says what is left to gain on the machine at hand.
+// A target names instructions and no clock, so no data sheet says what is left to gain on this machine.
 // Multiply-adds of the target's vectors give the cycles a second of all threads together. Reading or copying, the
 // faster one, gives the rate of memory for as many bytes as a launch moves: the tensors of a call that is timed again
 // and again stay in caches where they fit.

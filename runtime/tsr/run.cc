@@ -6,6 +6,7 @@
 #include <set>
 
 #include "runtime/files/text.h"
+#include "runtime/format/check_names.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/interpret.h"
 #include "runtime/tsr/state_files.h"
@@ -79,18 +80,7 @@ class Run {
 
   /// Leaves what it writes in `files`, to be committed when the session is closed: closing may fail too.
   int execute(PendingFiles& files) {
-    if (!options_.interpret.empty() && options_.device.device != "cpu") {
-      return fail(cat("--interpret runs on the CPU, not on ", options_.device.device));
-    }
-    if (!options_.interpret.empty() && options_.trace_shapes) {
-      return fail("--trace-shapes shows the steps of compiled code, and --interpret runs none");
-    }
-    if (!options_.interpret.empty() && options_.device.threads != 0) {
-      return fail("--threads is for compiled code, and --interpret runs none");
-    }
-    if (!options_.interpret.empty() && !options_.device.checks.empty()) {
-      return fail("--debug checks compiled code, and --interpret runs none");
-    }
+    if (int code = check_interpreted()) return code;
     DeviceOptions device = options_.device;
     device.no_code = !options_.interpret.empty();  // then the bundle may be for any machine
     if (int code = session_.open(options_.bundle, device)) return code;
@@ -98,6 +88,7 @@ class Run {
     input_infos_ = input_infos(function_);
     output_infos_ = output_infos(function_);
     if (int code = check_outputs()) return code;
+    if (int code = check_inputs()) return code;
     if (int code = find_states(options_.entry, options_.states, input_infos_, states_)) return code;
     if (int code = check_files()) return code;
     if (int code = session_.bind_files(options_.params)) return code;
@@ -105,6 +96,7 @@ class Run {
     if (int code = read_inputs()) return code;
     if (int code = read_states()) return code;
     if (int code = require_inputs()) return code;
+    warn_without_effect();
     if (int code = make_outputs()) return code;
     if (options_.trace_shapes) {
       tsr_status_t status = tsrSetTrace(session_.context(), ShapePrinter::print, &shapes_);
@@ -115,6 +107,35 @@ class Run {
   }
 
  private:
+  /// Says which options are none of --interpret's.
+  int check_interpreted() const {
+    if (options_.interpret.empty()) return exit_ok;
+    int code = exit_ok;
+    const DeviceOptions& device = options_.device;
+    if (device.device != "cpu") code = fail(cat("--interpret runs on the CPU, not on ", device.device));
+    std::vector<std::string> idle;
+    if (device.threads != 0) idle.push_back("--threads");
+    if (!device.checks.empty()) idle.push_back("--debug");
+    if (options_.trace_shapes) idle.push_back("--trace-shapes");
+    if (idle.empty()) return code;
+    return fail(cat(listed(idle), idle.size() == 1 ? " is" : " are", " for compiled code, and --interpret runs none"));
+  }
+
+  /// Options that the entry makes idle: other entries of the bundle may not.
+  void warn_without_effect() const {
+    size_t parameters = 0;
+    tsrGetFunctionParameterCount(function_, &parameters);
+    if (!options_.params.empty() && parameters == 0) {
+      warn(cat("--params has no effect: ", options_.entry, " takes no parameter"));
+    }
+    format::Result<uint32_t> checks = format::parse_checks(options_.device.checks);
+    if (!checks || *checks != TSR_CHECK_NUMERICS) return;
+    auto manifest = manifest_entry(options_.bundle, options_.entry);
+    if (!manifest || !manifest->numerics.empty()) return;
+    warn(cat("--debug=numerics has no effect: ", options_.entry,
+             " promises nothing; @verify.numerics makes a promise"));
+  }
+
   int place_of(const std::string& name, const std::vector<tsr_tensor_info_t>& infos,
                std::string_view kind, size_t& index) const {
     std::vector<std::string> names = names_of(infos);
@@ -159,6 +180,20 @@ class Run {
     return exit_ok;
   }
 
+  int check_inputs() {
+    sources_.resize(input_infos_.size());
+    for (const std::string& text : options_.inputs) {
+      Assignment from;
+      size_t index = 0;
+      if (int code = split_assignment(text, "--input", from)) return code;
+      if (int code = refuse_parameter(from.name)) return code;
+      if (int code = place_of(from.name, input_infos_, "input", index)) return code;
+      if (!sources_[index].name.empty()) return fail(cat("input ", in_quotes(from.name), " is given twice"));
+      sources_[index] = from;
+    }
+    return exit_ok;
+  }
+
   /// A file that the run writes: what for, and its path.
   struct Written {
     std::string what;
@@ -177,7 +212,9 @@ class Run {
   int check_files() const {
     std::vector<std::string> read = options_.params;
     read.push_back(options_.bundle);
-    for (const std::string& text : options_.inputs) read.push_back(text.substr(text.find('=') + 1));
+    for (const Assignment& from : sources_) {
+      if (!from.name.empty()) read.push_back(from.value);
+    }
     std::vector<Written> files = written();
     for (size_t i = 0; i < files.size(); ++i) {
       const auto& [what, path] = files[i];
@@ -197,20 +234,13 @@ class Run {
     inputs_.assign(input_infos_.size(), nullptr);
     input_tensors_.assign(input_infos_.size(), nullptr);
     std::set<std::string> donated = donated_inputs(function_);
-    for (const std::string& text : options_.inputs) {
-      Assignment from;
-      size_t index = 0;
-      if (int code = split_assignment(text, "--input", from)) return code;
-      if (int code = refuse_parameter(from.name)) return code;
-      if (int code = place_of(from.name, input_infos_, "input", index)) return code;
-      if (inputs_[index]) return fail(cat("input ", in_quotes(from.name), " is given twice"));
+    for (size_t i = 0; i < sources_.size(); ++i) {
+      const Assignment& from = sources_[i];
+      if (from.name.empty()) continue;
       OwnedTensor* tensor = nullptr;
-      if (int code = read_input(session_, from, input_infos_[index], donated.count(from.name) != 0,
-                                tensor)) {
-        return code;
-      }
-      inputs_[index] = &tensor->tensor;
-      input_tensors_[index] = tensor;
+      if (int code = read_input(session_, from, input_infos_[i], donated.contains(from.name), tensor)) return code;
+      inputs_[i] = &tensor->tensor;
+      input_tensors_[i] = tensor;
     }
     return exit_ok;
   }
@@ -243,7 +273,9 @@ class Run {
       const tsr_tensor_info_t& info = input_infos_[i];
       std::string name = info.name;
       std::string state = donated_inputs(function_).contains(name) ? name.substr(0, name.find('.')) : name;
-      std::string help = cat("--input ", name, "=FILE gives it");
+      std::string number;
+      bool takes_number = info.ndim == 0 && encode_number("1", *format::find_dtype(info.dtype), number);
+      std::string help = cat("--input ", name, takes_number ? "=NUMBER gives it" : "=FILE gives it");
       if (state != name) help = cat("--state ", state, "=FILE.safetensors keeps all of ", in_quotes(state));
       return fail(cat("input ", in_quotes(name), ", ", info.dtype, info.shape, ", is missing; ", help));
     }
@@ -369,6 +401,7 @@ class Run {
   std::vector<tsr_tensor_info_t> input_infos_;
   std::vector<tsr_tensor_info_t> output_infos_;
   std::vector<StateFile> states_;
+  std::vector<Assignment> sources_;  ///< beside the inputs; an empty name means not given
   std::vector<Assignment> targets_;  ///< beside the outputs; an empty name means not wanted
   bool is_piped_ = false;            ///< an output is written to standard output
   std::vector<const tsr_tensor_t*> inputs_;

@@ -5,6 +5,7 @@
 
 #include "runtime/files/text.h"
 #include "runtime/files/threads.h"
+#include "runtime/format/bundle.h"
 #include "runtime/format/check_names.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
@@ -66,6 +67,7 @@ int check_thread_variable() {
 
 int Session::open(const std::string& bundle, const DeviceOptions& options) {
   if (int code = check_bundle_file(bundle)) return code;
+  if (options.allow_jit && options.device == "cpu") return fail("--allow-jit is for GPUs, and --device is cpu");
   format::Result<uint32_t> checks = format::parse_checks(options.checks);
   if (!checks) return fail(checks.error().text);
   tsr_status_t status = tsrCreateContextWith(options.device.c_str(), *checks, &context_);
@@ -258,6 +260,15 @@ int Session::read(const OwnedTensor& tensor, std::string& storage,
   tsr_status_t status = tsrCopy(context_, nullptr, storage.data(), content.data(), tensor.bytes);
   content = storage;
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);
+}
+
+std::optional<format::ManifestEntry> manifest_entry(const std::string& bundle, const std::string& entry) {
+  auto file = format::MappedFile::map(bundle);
+  auto view = file ? format::BundleView::open(file->bytes()) : format::Result<format::BundleView>(format::Error{});
+  if (!view) return std::nullopt;
+  const std::vector<format::ManifestEntry>& entries = view->manifest().entries;
+  auto found = std::ranges::find(entries, entry, &format::ManifestEntry::name);
+  return found == entries.end() ? std::nullopt : std::optional(*found);
 }
 
 std::vector<tsr_tensor_info_t> input_infos(tsr_function_t function) {

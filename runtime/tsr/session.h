@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "runtime/files/dtype.h"
 #include "runtime/files/file.h"
 #include "runtime/files/safetensors.h"
+#include "runtime/format/manifest.h"
 #include "runtime/include/tessera.h"
 #include "runtime/tsr/device_options.h"
 
@@ -83,6 +85,9 @@ class Session {
   std::deque<OwnedTensor> tensors_;
   std::map<std::string, const OwnedTensor*> bound_;
 };
+
+/// What the manifest of a bundle, which is loaded, says of an entry; nothing where the file can no longer be read.
+std::optional<format::ManifestEntry> manifest_entry(const std::string& bundle, const std::string& entry);
 
 /// Inputs or outputs of an entry.
 std::vector<tsr_tensor_info_t> input_infos(tsr_function_t function);

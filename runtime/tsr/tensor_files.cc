@@ -20,7 +20,59 @@ bool is_safetensors(const std::string& path) {
   return path.ends_with(".safetensors");
 }
 
-/// The bits of a number for a rank-0 tensor; false when it does not fit or the dtype takes none.
+/// The bytes of a number, as an array of rank 0.
+int read_number(const Assignment& from, const tsr_tensor_info_t& info, std::string& bytes) {
+  if (!encode_number(from.value, *format::find_dtype(info.dtype), bytes)) {
+    return fail(cat("input ", in_quotes(from.name), ": ", in_quotes(from.value),
+                    " is neither a file (.npy, .safetensors) nor ",
+                    info.dtype == std::string_view("bool") ? "true or false" : cat("a number of dtype ", info.dtype)));
+  }
+  return exit_ok;
+}
+
+/// What NumPy calls a dtype of floats that its files may have; empty for others.
+std::string_view numpy_float(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::F64: return "'float64'";
+    case Dtype::F32: return "'float32'";
+    case Dtype::F16: return "'float16'";
+    case Dtype::Bf16: return "ml_dtypes.bfloat16";
+    default: return "";
+  }
+}
+
+/// Makes floats of a file, x, floats of another dtype; empty where they are the same or no floats.
+std::string numpy_conversion(Dtype from, Dtype to) {
+  if (from == to || numpy_float(from).empty() || numpy_float(to).empty()) return "";
+  std::string view = from == Dtype::Bf16 ? cat(".view(", numpy_float(from), ")") : "";
+  return cat("x", view, ".astype(", numpy_float(to), ")");
+}
+
+}  // namespace
+
+bool is_tensor_file(const std::string& path) {
+  return path.ends_with(".npy") || is_safetensors(path);
+}
+
+int split_assignment(const std::string& text, const std::string& option, Assignment& out) {
+  size_t at = text.find('=');
+  if (at == text.npos || at == 0 || at + 1 == text.size()) {
+    return fail(cat(option, " takes NAME=VALUE, got ", in_quotes(text)));
+  }
+  out = {text.substr(0, at), text.substr(at + 1)};
+  return exit_ok;
+}
+
+int require_safetensors(const std::string& option, const std::string& path) {
+  if (is_safetensors(path)) return exit_ok;
+  return fail(cat(option, " writes .safetensors, not ", in_quotes(path)));
+}
+
+bool is_integer(Dtype dtype) {
+  const format::DtypeInfo& info = format::dtype_info(dtype);
+  return info.bits >= 8 && info.dlpack_code <= 1;
+}
+
 bool encode_number(const std::string& text, Dtype dtype, std::string& bytes) {
   const char* end = text.data() + text.size();
   auto put = [&](auto value) {
@@ -64,31 +116,6 @@ bool encode_number(const std::string& text, Dtype dtype, std::string& bytes) {
   return false;
 }
 
-/// The bytes of a number, as an array of rank 0.
-int read_number(const Assignment& from, const tsr_tensor_info_t& info, std::string& bytes) {
-  if (!encode_number(from.value, *format::find_dtype(info.dtype), bytes)) {
-    return fail(cat("input ", in_quotes(from.name), ": ", in_quotes(from.value),
-                    " is neither a file (.npy, .safetensors) nor ",
-                    info.dtype == std::string_view("bool") ? "true or false" : cat("a number of dtype ", info.dtype)));
-  }
-  return exit_ok;
-}
-
-}  // namespace
-
-bool is_tensor_file(const std::string& path) {
-  return path.ends_with(".npy") || is_safetensors(path);
-}
-
-int split_assignment(const std::string& text, const std::string& option, Assignment& out) {
-  size_t at = text.find('=');
-  if (at == text.npos || at == 0 || at + 1 == text.size()) {
-    return fail(cat(option, " takes NAME=VALUE, got ", in_quotes(text)));
-  }
-  out = {text.substr(0, at), text.substr(at + 1)};
-  return exit_ok;
-}
-
 int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t& info,
                bool is_donated, OwnedTensor*& tensor) {
   auto make = [&](Dtype dtype, const std::vector<int64_t>& shape, std::string_view content) {
@@ -108,8 +135,10 @@ int read_input(Session& session, const Assignment& from, const tsr_tensor_info_t
     if (!array) {
       return fail_content(diag::bad_tensor_file, from.value, file->bytes(), "a NumPy array", array.error().text);
     }
-    if (array->dtype == Dtype::F64 && info.dtype == std::string_view("f32")) {  // what NumPy makes unasked
-      return fail(cat("input ", in_quotes(from.name), " is f32, ", from.value, " is f64: save x.astype('float32')"));
+    std::string conversion = numpy_conversion(array->dtype, *format::find_dtype(info.dtype));
+    if (!conversion.empty()) {
+      return fail(cat("input ", in_quotes(from.name), " is ", info.dtype, ", ", from.value, " is ",
+                      format::dtype_name(array->dtype), ": save ", conversion));
     }
     return make(array->dtype, array->shape, array->bytes);
   }

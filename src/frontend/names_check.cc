@@ -31,6 +31,8 @@ void append_bound(const ast::Node* annotation, NameSet& names) {
   if (!annotation) return;
   ast::walk(*annotation, [&](const ast::Node& each) {
     const auto* subscript = ast::as<ast::Subscript>(&each);
+    const auto* type = subscript ? ast::as<ast::Name>(subscript->object) : nullptr;
+    if (type && type->text == "OptimizerState") return;  // of a param, which it names
     for (const ast::Expr* part : subscript ? subscript->indices : ast::ExprList()) {
       const auto* policy = ast::as<ast::Binary>(part);
       if (policy && policy->op == ast::BinaryOp::MatMul) part = ast::left_spine(*part).back()->left;
@@ -97,6 +99,22 @@ bool declares(const ast::Expr& value) {
   return callee && callee->name.text == "context";
 }
 
+/// Whether an expression is a range of written numbers that has none: range(3, 0).
+bool is_empty_range(const ast::Expr& iterable) {
+  const auto* call = ast::as<ast::Call>(&iterable);
+  const auto* callee = call ? ast::as<ast::Name>(call->callee) : nullptr;
+  if (!callee || callee->text != "range" || call->arguments.empty() || call->arguments.size() > 3) return false;
+  std::vector<int64_t> numbers;
+  for (const ast::Argument& argument : call->arguments) {
+    std::optional<int64_t> number = ast::written_number(argument.value);
+    if (!number || !argument.name.text.empty()) return false;
+    numbers.push_back(*number);
+  }
+  if (numbers.size() == 1) numbers.insert(numbers.begin(), 0);
+  int64_t step = numbers.size() == 3 ? numbers[2] : 1;
+  return step > 0 ? numbers[0] >= numbers[1] : step < 0 && numbers[0] <= numbers[1];
+}
+
 class NamesCheck {
  public:
   NamesCheck(Session& session, const SourceModule& file)
@@ -155,6 +173,7 @@ class NamesCheck {
   void look(const ast::Stmt& stmt) {
     if (const auto* import = ast::as<ast::Import>(&stmt)) return imports(*import);
     if (const auto* from = ast::as<ast::FromImport>(&stmt)) return imports(*from);
+    if (const auto* module = ast::as<ast::Module>(&stmt)) fields(*module);
     const auto* def = ast::as<ast::Def>(&stmt);
     if (def && is_sketch(*def)) return;
     loops_.clear();
@@ -286,6 +305,9 @@ class NamesCheck {
       if (is_written && !body.empty()) unreachable(*body[0], "its condition is False");
     };
     if (const auto* loop = ast::as<ast::While>(&node)) look(loop->condition, loop->body);
+    const auto* loop = ast::as<ast::For>(&node);
+    bool is_empty = loop && !loop->body.empty() && is_empty_range(*loop->iterable);
+    if (is_empty) unreachable(*loop->body[0], "the range of its loop is empty");
     if (const auto* branch = ast::as<ast::If>(&node)) {
       for (const ast::IfArm& arm : branch->arms) look(arm.condition, arm.body);
     }
@@ -349,6 +371,32 @@ class NamesCheck {
     session_.report(diag::unused_declaration, binding->loc, what, declared.name)
         .help(fmt::format("use it, leave it out, or name it '_{}'", declared.name));
   }
+  /// Fields of a module that nothing asks an instance for.
+  void fields(const ast::Module& module) {
+    if (!has_code() || !is_own(module.loc)) return;
+    for (const ast::Stmt* stmt : module.body) {
+      const auto* field = ast::as<ast::Assign>(stmt);
+      if (!field || !field->annotation || field->targets.size() != 1) continue;
+      const auto* name = ast::as<ast::Name>(field->targets[0]);
+      if (!name || may_be_unused(name->text) || is_member(name->text)) continue;
+      session_.report(diag::unused_declaration, name->loc, "field", fmt::format("{}.{}", module.name.text, name->text))
+          .help(fmt::format("use it, leave it out, or name it '_{}'", name->text));
+    }
+  }
+  /// Whether a member of that name is asked for anywhere.
+  bool is_member(std::string_view name) {
+    if (members_.empty()) {
+      for (const auto& [file, bound] : names_) {
+        std::string_view text = session_.sources().file(file).text();
+        for (const names::Occurrence& each : bound.occurrences) {
+          bool counts = each.kind == names::OccurrenceKind::Member;
+          if (counts) members_.insert(text.substr(each.range.begin, each.range.end - each.range.begin));
+        }
+      }
+    }
+    return members_.contains(name);
+  }
+
   const ModuleInstance* instance_of(std::string_view name) const {
     const Binding* binding = file_.scope->find_here(name);
     return binding ? binding->value.object_as<ModuleInstance>() : nullptr;
@@ -442,6 +490,7 @@ class NamesCheck {
   std::vector<TextRange> loops_;              ///< of the declaration at hand, those before the node at hand
   NameSet hidden_;                            ///< params that others hide
   NameSet used_;                              ///< names of the file that its declarations use
+  NameSet members_;                           ///< names of the members that it asks for
 };
 
 /// -D defines names for all files that are read.

@@ -90,8 +90,8 @@ struct PassStep {
   std::map<std::string, std::string, std::less<>> options;
 };
 
-/// Reads `a,b{x=1,y=[2,3]},c`. A name may also be a phase (passes/phases.def), which stands for its passes on the
-/// machine, without one on a CPU.
+/// Reads `a,b{x=1,y=[2,3]},c`. A name may also be a phase (passes/phases.def), which stands for its passes for the
+/// machine; without a machine, for a CPU.
 Result<std::vector<PassStep>> parse_pipeline(std::string_view text, DiagnosticEngine& diagnostics,
                                              const Machine* machine = nullptr);
 /// Fails with a message unless each is the name of a pass or "all".

@@ -20,7 +20,7 @@ void concatenate(std::span<const RangeTensor* const> parts, size_t axis, RangeTe
 Range reduced(std::string_view kind, DType dtype, std::span<const Range> elements);
 void reduce(const RangeTensor& a, std::string_view kind, std::span<const int64_t> axes, RangeTensor& result);
 
-/// A matrix product summed in `accum`, in any order.
+/// A matmul summed in `accum`, in any order.
 struct Product {
   DType accum;
   bool transpose_a, transpose_b;

@@ -1,5 +1,5 @@
 #pragma once
-// Parts of programs that are more than one op: attention, scans, loops and branches on the machine, params of modules.
+// Parts of programs that are more than one op: attention, scans, run-time loops and branches, params of modules.
 
 #include <utility>
 

@@ -3,8 +3,8 @@
 
 Usage: words_test.py
 
-Code, in blocks or between backticks, is not prose. Pages and tables that tools write from sources are left to those
-sources.
+Code, in blocks or between backticks, is not prose; comments of C++ code are. Pages and tables that tools write
+from sources are left to those sources.
 """
 import re
 import sys
@@ -27,12 +27,14 @@ WORDS = {
     r"(?:matrix|tile) products?|products? of (?:two )?(?:matrices|tiles)": "matmul, dot, MMA",
     r"(?:indented|its|a) suite": "block",
 }
-LITERALS = {"src": (".cc", ".h", ".def", ".inc"), "runtime": (".cc", ".h"), "tests/check/tools": (".cc",)}
+CODE = (".cc", ".h", ".def", ".inc")
+LITERALS = {"src": CODE, "runtime": (".cc", ".h"), "tests/check/tools": (".cc",)}
+COMMENTS = {"src", "runtime", "tests", "fuzz", "bench"}
 LIBRARY = "stdlib"  # whose comments docs/ops.md prints
 KEYS = r"^\| key \| value \|.*?^$"  # of schedules, from schedule_keys.def
 
 # "'x' is no key" is "'x' is not a key"; where there is none, "there is no key 'x'".
-NEGATIONS = {r"(?<!there )(?:is|are)\s+no\s+(?!more\b|longer\b|less\b)\w+": "is not a"}
+NEGATIONS = {r"(?<!there\s)(?:is|are)\s+no\s+(?!more\b|longer\b|less\b)\w+": "is not a"}
 
 # Terms that the glossary has, each once.
 TERMS = {"iteration", "trip count", "matmul", "dot", "MMA", "run-time loop", "in flight", "unify", "broadcast",
@@ -61,18 +63,24 @@ def literals(text):
     return "".join(shown)
 
 
-def files():
-    """The files whose strings are read."""
-    for folder, endings in LITERALS.items():
-        for path in sorted((pages.ROOT / folder).rglob("*")):
-            if path.suffix in endings and path.is_file():
-                yield path
+def comments(text):
+    """The comments of C++ code, line for line."""
+    lines = []
+    for line in text.split("\n"):
+        code, _, comment = re.sub(r'"(?:[^"\\]|\\.)*"', '""', line).partition("//")
+        lines.append(comment.lstrip("/<") if comment or not code.strip() else ";")
+    return re.sub(r"`[^`\n]*`", "``", "\n".join(lines))
+
+
+def files(folder, endings):
+    """The files of a folder whose texts are read."""
+    return [path for path in sorted((pages.ROOT / folder).rglob("*")) if path.suffix in endings and path.is_file()]
 
 
 def private_words(text, words=None):
     """Line, word and what to write."""
     for pattern, instead in (words or WORDS).items():
-        for match in re.finditer(rf"\b(?:{pattern})\b", text, re.I):
+        for match in re.finditer(rf"\b(?:{pattern})\b".replace(" ", r"\s+"), text, re.I):
             yield text.count("\n", 0, match.start()) + 1, " ".join(match[0].split()), instead
 
 
@@ -81,18 +89,25 @@ def main():
     assert [word for _, word, _ in private_words("'x' is no key, there is no key", NEGATIONS)] == ["is no key"]
     code = 'fail("a", 1,  // by chance\n     "is\\n"\n     "no key");'
     assert [found[:2] for found in private_words(literals(code), NEGATIONS)] == [(2, "is no key")]
+    code = 'f("// by chance");  // by\n// chance\nint spare;'
+    assert [found[:2] for found in private_words(comments(code))] == [(1, "by chance")]
     names = [str(page.relative_to(pages.ROOT)) for page in sorted((pages.ROOT / "docs").rglob("*.md"))]
     texts = {name: prose((pages.ROOT / name).read_text()) for name in ["README.md", "CHANGELOG.md", *names]}
-    texts |= {str(path.relative_to(pages.ROOT)): literals(path.read_text()) for path in files()}
+    for folder, endings in LITERALS.items():
+        texts |= {str(path.relative_to(pages.ROOT)): literals(path.read_text()) for path in files(folder, endings)}
     for path in sorted((pages.ROOT / LIBRARY).rglob("*.tsr")):
         texts[str(path.relative_to(pages.ROOT))] = path.read_text()
     problems = [f"{name}:{line}: '{word}': write {instead}" for name, text in texts.items()
                 for line, word, instead in private_words(text, WORDS | NEGATIONS)]
+    of_code = {str(path.relative_to(pages.ROOT)): comments(path.read_text(errors="replace")) for folder in COMMENTS
+               for path in files(folder, CODE)}
+    problems += [f"{name}:{line}: '{word}': write {instead}" for name, text in of_code.items()
+                 for line, word, instead in private_words(text)]
     terms = re.findall(r"^\| ([^|]+?) \| [^-|]", (pages.ROOT / "docs/glossary.md").read_text(), re.M)
     problems += [f"docs/glossary.md: '{term}' has {terms.count(term)} rows" for term in sorted(TERMS | set(terms))
                  if term != "Term" and terms.count(term) != 1]
-    print("\n".join(problems) or f"{len(texts)} texts, {len(set(terms))} terms")
-    return 1 if problems or len(texts) < 900 else 0
+    print("\n".join(problems) or f"{len(texts)} texts, comments of {len(of_code)} files, {len(set(terms))} terms")
+    return 1 if problems or len(texts) < 900 or len(of_code) < 1300 else 0
 
 
 if __name__ == "__main__":

@@ -58,6 +58,11 @@ def next(tokens: Tensor[B, S, u8]) where S >= 1:
     return scores
 
 @jit
+def near(tokens: Tensor[B, S, u8]) where S >= 1, S <= 8:
+    scores = table[cast(tokens[:, S - 1], i32)]
+    return scores
+
+@jit
 def kept(tokens: Tensor[B, S, u8], cache: KVCache["B", 1, "S_max", 1, f32]) where S >= 1, S <= S_max:
     k = cast(tokens, f32)[:, None, :, None]
     cache = cache.append(k, k)
@@ -306,6 +311,7 @@ def check_bad_input(folder):
         ("step takes rate, a number without a value; --set rate=NUMBER gives it", (), {"rate": None}),
         ("--set names 'rat', .* did you mean 'rate'", ("--set", "rat=2"), {}),
         ("'abc' is neither", (), {"rate": "abc"}),
+        ("--set names 'step', which tsr gives by itself", ("--set", "step=3"), {}),
         ("the training data have [45] tokens, and one row takes 9", (), {"data": "short.txt"}),
         ("the held-out data have 8 tokens, and one row takes 9", ("--held-out", "0.0002"), {}),
         ("bad.npy", (), {"data": "bad.npy"}),
@@ -315,6 +321,7 @@ def check_bad_input(folder):
         ("cannot read 'none.txt'", (), {"data": "none.txt"}),
         ("'tokens', .* has no data; --data FILE", (), {"data": None}),
         ("--data names 'token', which is not an input", ("--data", "token=square.npy"), {"data": None}),
+        ("--data names 'toks', which is not .* data go to tokens", ("--data", "toks=text.txt"), {"data": None}),
         ("has no entry 'train'.*entries are.*--step-entry", ("--step-entry", "train"), {}),
         (r"lossless has to give 'loss', f32\[\]; its results are largest f32\[\]", ("--step-entry", "lossless"), {}),
         ("vectors gives 'each', f32", ("--step-entry", "vectors"), {}),
@@ -370,6 +377,13 @@ def check_generated(folder):
     assert text == folder.generate("--context", "3", "--tokens", "80", "--top-k", "40", "--threads", "2")
     assert text == folder.generate("--dims", "S_max=100", "--tokens", "80", "--top-k", "40", entry="kept")
     assert text == folder.generate("--tokens", "80", "--top-k", "40", entry="pair")
+    assert text == folder.generate("--context", "8", "--tokens", "80", "--top-k", "40", entry="near")
+    near = (BIN / "tsr", "generate", "table.bundle", "--entry", "near", "--params", "a.safetensors", "--prompt", "The ")
+    for context, is_told in ((900, True), (8, False)):
+        done = subprocess.run(on_device((*near, "--context", context, "--tokens", "3")), cwd=folder.path, check=True,
+                              capture_output=True)
+        told = f"tsr: warning: --context says {context}, and 8 is the most that the entry takes"
+        assert (told.encode() in done.stderr) == is_told, done.stderr
     assert text != folder.generate("--context", "8", "--tokens", "80", "--top-k", "40", "--seed", "1")
     greedy = folder.generate("--context", "8", "--tokens", "30", "--temperature", "0")
     assert greedy == folder.generate("--context", "8", "--tokens", "30", "--top-k", "1")

@@ -315,7 +315,7 @@ class Process(unittest.TestCase):
                     time.sleep(0.1)
                 self.assertIn(wanted, text)
                 found[line] = text
-            for word in ("flops      N\n", "read       8*N bytes\n", "bound by memory"):
+            for word in ("flops      1.02 kFLOP\n", "read       8.19 KB\n", "bound by memory"):
                 self.assertIn(word, found[1])
             self.assertIn("  model.tsr:9:12 ", found[7])
             self.end(server)

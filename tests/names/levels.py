@@ -115,7 +115,7 @@ PROGRAMS = {
     "sched.pipeline": shows("linear.tsr", "sched", r"sched\.pipeline .*stages = 4"),
     "block/warp sizes": shows("matmul.tsr", "sched", r"block = \{k = 32, m = 64, n = 64\}, .*warps = 4"),
     "override with @kernel.schedule": schedule,
-    "bank conflicts, memory stalls": layouts,
+    "bank conflicts, memory stalls": both(layouts, shows("linear.tsr", "pipeline", r"bound by", r"latency +occupies")),
     'my_fn.inspect_ir("tile")': shows("linear.tsr", "tile", r"tile\.kernel @linear"),
     "tile.load": shows("linear.tsr", "tile", r"= tile\.load %bias"),
     "tile.cp_async": shows("linear.tsr", "tile", r"tile\.copy_async %a"),

@@ -366,6 +366,16 @@ def step(tokens: Tensor[B, 9, u8], rate: f32) where B >= 1:
 """
 
 
+def logged():
+    """A record for each step, in either format."""
+    text = scratch(".txt")
+    text.write_text("abcdefgh" * 100)
+    for ending, read in ((".jsonl", json.loads), (".csv", lambda line: line.split(","))):
+        log = scratch(ending)
+        tsr("train", bundle(LEARNT), "--data", text, "--batch", "8", "--steps", "2", "--set", "rate=20", "--log", log)
+        assert any("loss" in read(line) for line in log.read_text().splitlines()), log.read_text()
+
+
 def trained():
     """A model learns from a text, and its params are written."""
     text, weights, log = scratch(".txt"), scratch(".safetensors"), scratch(".jsonl")
@@ -444,7 +454,7 @@ PROGRAMS = {
     "Barriers (CTA/warp), async-copy groups, and stream semantics": both(
         shows("linear.tsr", "ptx", r"cp\.async\.commit_group", r"cp\.async\.wait_group", r"bar\.sync",
               target="cuda:sm_80"), launched()),
-    "metrics logger (CSV/JSONL), prof timeline": bench,
+    "metrics logger (CSV/JSONL), prof timeline": logged,
     "tsr_context_t`, `tsr_context": DECLARED,
     "tsr_module_t": DECLARED,
     "tsr_kernel_t": DECLARED,
@@ -488,10 +498,12 @@ PROGRAMS = {
     "2–4 stages; tunes prefetch distance": stages,
     "Dedicated loader warp(s) + compute warps; handoff via barriers": ROLES,
     "capture/replay for step loops": graphs,
+    "**graph-captured** training steps with per-iteration dynamic shapes": both(trained, graphs),
     "Timeout/health checks": limits,
     "sub-allocation with alignment": aligned,
     "Strided/blocked/packed": strided,
     "layout transforms inserted by passes": packed,
+    "CSV/JSONL": both(logged, bench),
     "swizzles for MMA load balance": shows("linear.tsr", "tile,ptx", r"#shared<128 x 64, bytes = 2, swizzle = 128>",
                                            r"wgmma\.mma_async"),
     "IR snapshot, kernel metadata, launch args, logs": reproducer,

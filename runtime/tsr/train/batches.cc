@@ -1,6 +1,7 @@
 #include "runtime/tsr/train/batches.h"
 
 #include <algorithm>
+#include <set>
 
 #include "ir/numbers/philox.h"
 #include "runtime/files/text.h"
@@ -186,21 +187,12 @@ int add_sizes(const Entry& entry, const Data& data, SizeTable& sizes) {
   return exit_ok;
 }
 
-int check_names(const std::vector<const Entry*>& entries, const Data& data) {
-  std::vector<std::string> known;
+std::vector<std::string> data_inputs(const std::vector<const Entry*>& entries) {
+  std::set<std::string> names;
   for (const Entry* entry : entries) {
-    for (size_t i : entry->inputs_of(Role::Data)) known.push_back(entry->input(i).name);
+    for (size_t i : entry->inputs_of(Role::Data)) names.insert(entry->input(i).name);
   }
-  std::sort(known.begin(), known.end());
-  known.erase(std::unique(known.begin(), known.end()), known.end());
-  for (const Rows& rows : data.rows()) {
-    if (std::ranges::find(known, rows.input) != known.end()) continue;
-    std::string help = known.empty() ? "; none of its inputs takes data" : cat("; data go to ", listed(known));
-    return fail(cat("--data names ", in_quotes(rows.input), ", which is not an input for data", help,
-                    "; ./", rows.input, "=… is a file of that name"));
-  }
-  if (!data.tokens().empty() && known.empty()) return fail("--data gives data, and the entry takes none");
-  return exit_ok;
+  return {names.begin(), names.end()};
 }
 
 }  // namespace tessera::tool::train

@@ -76,7 +76,7 @@ class Feeder {
 int add_batch(const Entry& entry, int64_t batch, std::vector<std::string>& dims);
 /// Adds the sizes that arrays of data have.
 int add_sizes(const Entry& entry, const Data& data, SizeTable& sizes);
-/// Says which --data names an input that no entry has.
-int check_names(const std::vector<const Entry*>& entries, const Data& data);
+/// The names of the inputs that take data.
+std::vector<std::string> data_inputs(const std::vector<const Entry*>& entries);
 
 }  // namespace tessera::tool::train

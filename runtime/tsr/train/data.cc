@@ -116,15 +116,16 @@ void Tokens::append(int64_t start, int64_t length, Dtype dtype, std::string& out
   }
 }
 
-int Data::read(const std::vector<std::string>& options) {
+int Data::read(const std::vector<std::string>& options, const std::vector<std::string>& inputs) {
   for (const std::string& text : options) {
     if (!has_name(text)) {
+      if (inputs.empty()) return fail("--data gives data, and the entry takes none");
       if (int code = tokens_.add_file(text)) return code;
       continue;
     }
     Assignment from;
     if (int code = split_assignment(text, "--data", from)) return code;
-    if (int code = add_rows(from)) return code;
+    if (int code = add_rows(from, inputs)) return code;
   }
   for (const Rows& rows : rows_) {
     if (rows.shape[0] == rows_[0].shape[0]) continue;
@@ -134,7 +135,12 @@ int Data::read(const std::vector<std::string>& options) {
   return exit_ok;
 }
 
-int Data::add_rows(const Assignment& from) {
+int Data::add_rows(const Assignment& from, const std::vector<std::string>& inputs) {
+  if (std::ranges::find(inputs, from.name) == inputs.end()) {
+    std::string help = inputs.empty() ? "; none of its inputs takes data" : cat("; data go to ", listed(inputs));
+    return fail(cat("--data names ", in_quotes(from.name), ", which is not an input for data", help, "; ./", from.name,
+                    "=… is a file of that name"));
+  }
   if (rows_of(from.name)) return fail(cat("--data gives ", in_quotes(from.name), " twice"));
   if (int code = map_file(from.value, files_)) return code;
   format::NpyView array;

@@ -50,7 +50,8 @@ struct Rows {
 /// What --data names.
 class Data {
  public:
-  int read(const std::vector<std::string>& options);
+  /// `inputs` are the names of those that take data.
+  int read(const std::vector<std::string>& options, const std::vector<std::string>& inputs);
 
   bool is_empty() const { return tokens_.empty() && rows_.empty(); }
   const Tokens& tokens() const { return tokens_; }
@@ -59,7 +60,7 @@ class Data {
   const Rows* rows_of(const std::string& input) const;
 
  private:
-  int add_rows(const Assignment& from);
+  int add_rows(const Assignment& from, const std::vector<std::string>& inputs);
 
   Tokens tokens_;
   std::deque<Rows> rows_;

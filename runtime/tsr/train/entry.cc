@@ -94,6 +94,14 @@ std::string Entry::result_names() const {
 }
 
 int Entry::bind_settings(Session& session, Settings& settings) {
+  for (Role role : {Role::Step, Role::Steps, Role::Seed}) {
+    for (size_t i : inputs_of(role)) {
+      std::string name = inputs_[i].name;
+      if (!settings.has(name)) continue;
+      return fail(cat("--set names ", in_quotes(name), ", which tsr gives by itself",
+                      role == Role::Seed ? "; --seed gives other numbers" : ""));
+    }
+  }
   std::vector<std::string> missing;
   for (size_t i : inputs_of(Role::Setting)) {
     const tsr_tensor_info_t& info = inputs_[i];
@@ -159,11 +167,6 @@ int Entry::read_number(const Session& session, size_t output, double& value) con
   std::vector<double> numbers = numbers_in(results_[output].dtype(), content);
   value = numbers.empty() ? 0 : numbers[0];
   return exit_ok;
-}
-
-bool is_integer(format::Dtype dtype) {
-  const format::DtypeInfo& info = format::dtype_info(dtype);
-  return info.bits >= 8 && info.dlpack_code <= 1;
 }
 
 std::string integer_bytes(format::Dtype dtype, uint64_t number) {

@@ -30,6 +30,7 @@ class Settings {
   int read(const std::vector<std::string>& options);
   /// The value of a setting; null when there is none.
   const std::string* find(const std::string& name);
+  bool has(const std::string& name) const { return values_.contains(name); }
   /// Says which of the options were asked for by no entry.
   int check_used() const;
 
@@ -62,7 +63,7 @@ class Entry {
   /// The output of a name, if it has memory of its own; -1 where there is none.
   int find_output(const std::string& name) const;
 
-  /// Gives the settings of the entry their values; says which are missing.
+  /// Gives the settings of the entry their values; says which are missing, or are no settings.
   int bind_settings(Session& session, Settings& settings);
   void bind(size_t input, DeviceTensor& tensor) { arguments_[input] = tensor.tensor(); }
   void bind_states(States& states);
@@ -89,8 +90,6 @@ class Entry {
   std::deque<DeviceTensor> results_;           ///< beside outputs_
 };
 
-/// Whether the dtype is one of integers of at least 8 bits.
-bool is_integer(format::Dtype dtype);
 /// The bytes of a number in a dtype of integers, cut to its width.
 std::string integer_bytes(format::Dtype dtype, uint64_t number);
 /// The elements of that dtype in double precision; empty for one that holds no single numbers.

@@ -11,6 +11,7 @@ namespace tessera::tool {
 namespace {
 
 using train::GenerateOptions;
+using train::Sampling;
 
 constexpr const char* generate_epilogue =
     "The entry takes the tokens of the text as integers [1, S] or [B, S]. It gives scores [B, V] or\n"
@@ -29,21 +30,28 @@ constexpr const char* generate_epilogue =
     "  70  an internal error";
 
 void add_sampling_options(CLI::App& command, GenerateOptions& options) {
-  command.add_option("--temperature", options.sampling.temperature,
-                     "divide scores by T before the choice; 0 always takes the highest score")
-      ->type_name("T")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1e6).name(""));
+  CLI::Option* temperature =
+      command.add_option("--temperature", options.sampling.temperature,
+                         "divide scores by T before the choice; 0 always takes the highest score");
+  command_line::take_number(*temperature->type_name("T")->capture_default_str(), 0, 1e6);
   CLI::Option* top_k =
       command.add_option("--top-k", options.sampling.top_k, "choose among the N highest scores");
   command_line::take_count(*top_k->type_name("N"), 1, uint64_t(1) << 40);
-  command.add_option("--top-p", options.sampling.top_p,
-                     "choose among the fewest tokens whose probabilities add up to P")
-      ->type_name("P")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0).name(""));
+  CLI::Option* top_p = command.add_option("--top-p", options.sampling.top_p,
+                                          "choose among the fewest tokens whose probabilities add up to P");
+  command_line::take_number(*top_p->type_name("P")->capture_default_str(), 0, 1);
   CLI::Option* seed = command.add_option("--seed", options.seed, "seed of the random numbers");
   command_line::take_count(*seed->type_name("N")->capture_default_str(), 0);
+}
+
+/// The highest score is among those that any choice is made of.
+int check_sampling(const GenerateOptions& options) {
+  std::vector<std::string> idle;
+  if (options.sampling.top_k != Sampling().top_k) idle.push_back("--top-k");
+  if (options.sampling.top_p != Sampling().top_p) idle.push_back("--top-p");
+  if (options.sampling.temperature != 0 || idle.empty()) return exit_ok;
+  return fail(listed(idle) + (idle.size() == 1 ? " has" : " have") +
+              " no effect with --temperature 0, which takes the highest score");
 }
 
 }  // namespace
@@ -75,7 +83,10 @@ void add_generate_command(CLI::App& command, int& exit_code) {
       ->allow_extra_args(false);
   command_line::add_sizes_option(command, options->dims, "sizes of state that the program leaves open, as S_max=1024");
   add_device_options(command, options->device);
-  command.callback([options, &exit_code] { exit_code = train::Generator(*options).run(); });
+  command.callback([options, &exit_code] {
+    exit_code = check_sampling(*options);
+    if (exit_code == exit_ok) exit_code = train::Generator(*options).run();
+  });
 }
 
 }  // namespace tessera::tool

@@ -7,9 +7,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "runtime/files/file.h"
 #include "runtime/files/text.h"
-#include "runtime/format/bundle.h"
 #include "runtime/tsr/command.h"
 #include "runtime/tsr/terminal.h"
 #include "runtime/tsr/train/batches.h"
@@ -30,20 +28,17 @@ bool is_size(const std::string& extent) { return extent.find_first_not_of("01234
 
 /// The most that the guards of an entry allow for a size, as `S <= 64` does; 0 where they allow any.
 int64_t bound_of(const std::string& bundle, const std::string& entry, const std::string& size) {
-  auto file = format::MappedFile::map(bundle);
-  auto view = file ? format::BundleView::open(file->bytes()) : format::Result<format::BundleView>(format::Error{});
+  auto manifest = manifest_entry(bundle, entry);
   int64_t bound = 0;
-  if (!view) return bound;
-  for (const format::ManifestEntry& each : view->manifest().entries) {
-    for (const format::ManifestGuard& guard : each.guards) {
-      std::string_view condition = guard.condition;
-      std::string begin = cat(size, " <= ");
-      int64_t most = 0;
-      if (each.name != entry || !condition.starts_with(begin)) continue;
-      const char *at = condition.data() + begin.size(), *end = condition.data() + condition.size();
-      auto [next, status] = std::from_chars(at, end, most);
-      if (status == std::errc() && next == end && (bound == 0 || most < bound)) bound = most;
-    }
+  if (!manifest) return bound;
+  for (const format::ManifestGuard& guard : manifest->guards) {
+    std::string_view condition = guard.condition;
+    std::string begin = cat(size, " <= ");
+    int64_t most = 0;
+    if (!condition.starts_with(begin)) continue;
+    const char *at = condition.data() + begin.size(), *end = condition.data() + condition.size();
+    auto [next, status] = std::from_chars(at, end, most);
+    if (status == std::errc() && next == end && (bound == 0 || most < bound)) bound = most;
   }
   return bound;
 }
@@ -172,7 +167,9 @@ int Generator::find_window() {
   }
   if (has_state() && options_.context != 0) return fail("--context is for entries without state; --dims has its size");
   int64_t bound = bound_of(options_.bundle, options_.entry, extent);
-  window_ = options_.context == 0 || (bound != 0 && bound < options_.context) ? bound : options_.context;
+  bool is_beyond = bound != 0 && bound < options_.context;
+  if (is_beyond) warn(cat("--context says ", options_.context, ", and ", bound, " is the most that the entry takes"));
+  window_ = options_.context == 0 || is_beyond ? bound : options_.context;
   if (has_state() || window_ != 0) return exit_ok;
   return fail(cat("how many tokens the model may see is not known: ", title_of_input(info),
                   " takes any number; --context N limits it"));

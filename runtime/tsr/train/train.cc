@@ -56,10 +56,10 @@ void add_data_options(CLI::App& command, TrainOptions& options) {
       command.add_option("--batch", options.batch, "rows of a batch, where the program leaves it open");
   command_line::take_count(*batch->type_name("N"), 1, uint64_t(1) << 32);
   command_line::add_sizes_option(command, options.dims, "other sizes that the program leaves open, as S=256");
-  command.add_option("--held-out", options.held_out,
-                     "part of the data, at their end, that is kept for evaluation; 0.1 where there is an entry for it")
-      ->type_name("FRACTION")
-      ->check(CLI::Range(0.0, 1.0).name(""));
+  CLI::Option* held_out = command.add_option(
+      "--held-out", options.held_out,
+      "part of the data, at their end, that is kept for evaluation; 0.1 where there is an entry for it");
+  command_line::take_number(*held_out->type_name("FRACTION"), 0, 1);
   CLI::Option* every = command.add_option("--eval-every", options.eval_every,
                                           "evaluate after so many steps; a tenth of all of them if not given");
   command_line::take_count(*every->type_name("N"), 1);
@@ -88,9 +88,9 @@ void add_train_command(CLI::App& command, int& exit_code) {
   command.add_option("BUNDLE", options->bundle, "bundle that has the entries")->required();
   CLI::Option* steps = command.add_option("--steps", options->steps, "how many steps there are in all");
   command_line::take_count(*steps->type_name("N")->required(), 1, uint64_t(1) << 53);
-  command.add_option("--minutes", options->minutes, "end after so many minutes, if steps are left then")
-      ->type_name("M")
-      ->check(CLI::Range(1e-6, 1e9).name(""));
+  CLI::Option* minutes =
+      command.add_option("--minutes", options->minutes, "end after so many minutes, if steps are left then");
+  command_line::take_number(*minutes->type_name("M"), 1e-6, 1e9);
   CLI::Option* seed = command.add_option("--seed", options->seed, "seed of parameters, batches and entries");
   command_line::take_count(*seed->type_name("N")->capture_default_str(), 0);
   command.add_option("--step-entry", options->step_entry, "name of the entry that is a step of training")

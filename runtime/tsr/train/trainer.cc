@@ -30,7 +30,7 @@ int Trainer::run() {
   if (int code = check_options()) return code;
   if (int code = session_.open(options_.bundle, options_.device)) return code;
   if (int code = open_entries()) return code;
-  if (int code = data_.read(options_.data)) return code;
+  if (int code = data_.read(options_.data, data_inputs({&step_, &evaluation_}))) return code;
   if (int code = bind_settings()) return code;
   if (int code = open_model()) return code;
   if (int code = open_data()) return code;

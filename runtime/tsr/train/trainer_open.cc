@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 #include "runtime/files/text.h"
@@ -68,8 +67,8 @@ int Trainer::check_options() const {
   if (!options_.curve.empty() && !options_.curve.ends_with(".svg")) {
     return fail(cat("--curve writes .svg, not ", in_quotes(options_.curve)));
   }
-  if (!options_.out.empty() && !options_.out.ends_with(".safetensors")) {
-    return fail(cat("--out writes .safetensors, not ", in_quotes(options_.out)));
+  if (!options_.out.empty()) {
+    if (int code = require_safetensors("--out", options_.out)) return code;
   }
   for (const std::string* written : {&options_.out, &options_.log, &options_.curve}) {
     bool is_read = !written->empty() && is_same_file(options_.bundle, *written);
@@ -133,8 +132,7 @@ void Trainer::warn_without_training() const {
     bool is_trained = parameters.empty() || std::ranges::count(parameters, step_.outputs()[i].alias_of);
     if (step_.is_update(i) && is_trained) return;
   }
-  std::fprintf(stderr, "tsr: warning: entry %s updates no parameter: update(w, …) in it gives a param w a value\n",
-               in_quotes(step_.name()).c_str());
+  warn(cat("entry ", in_quotes(step_.name()), " updates no parameter: update(w, …) in it gives a param w a value"));
 }
 
 int Trainer::bind_settings() {
@@ -150,7 +148,6 @@ int Trainer::bind_settings() {
 }
 
 int Trainer::open_model() {
-  if (int code = check_names({&step_, &evaluation_}, data_)) return code;
   if (!data_.tokens().empty() && !data_.rows().empty()) {
     return fail("--data gives both tokens and arrays of rows; a batch is of one or the other");
   }

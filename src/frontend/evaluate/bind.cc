@@ -111,6 +111,19 @@ bool check_size(const Blame& blame, std::span<const Dim> dims, Loc loc) {
 
 namespace {
 
+/// The shape of a tensor with so many axes, the first of which takes the leading ones together: "(B * S, N)".
+std::string merged_shape(const std::vector<Dim>& dims, size_t rank) {
+  size_t merged = dims.size() - rank + 1;
+  std::string first;
+  for (size_t i = 0; i < merged; ++i) {
+    std::string_view text = dims[i]->text;
+    bool is_plain = dims[i]->constant() || !dims[i]->symbol().empty();
+    first += fmt::format(fmt::runtime(is_plain ? "{}{}" : "{}({})"), i == 0 ? "" : " * ", text);
+  }
+  for (size_t i = merged; i < dims.size(); ++i) first += fmt::format(", {}", dims[i]->text);
+  return fmt::format("({}{})", first, rank == 1 ? "," : "");
+}
+
 /// A tensor with fewer or more axes than its parameter.
 void report_rank(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
                  std::string_view parameter, size_t wanted, const std::function<ShapeQuestion()>& ask) {
@@ -122,7 +135,12 @@ void report_rank(Evaluator& evaluator, const TypePattern& pattern, const Argumen
   if (is_elsewhere && !session.is_builtin(argument.origin)) {
     builder.label(argument.origin, fmt::format("{} is {}", argument.what, to_text(argument.dims)));
   }
-  if (ask) evaluator.blame().help_shapes(builder, ask());
+  if (ask) {
+    evaluator.blame().help_shapes(builder, ask());
+  } else if (std::string text = source_text(session.sources(), argument.loc);
+             wanted > 0 && argument.dims.size() > wanted && !text.empty()) {
+    builder.help(fmt::format("leading axes become one by reshape({}, {})", text, merged_shape(argument.dims, wanted)));
+  }
 }
 
 }  // namespace
@@ -153,7 +171,32 @@ bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const Argume
   return matched;
 }
 
-bool binds(std::span<const TypePattern* const> patterns, const Shapes& shapes, const Bindings& constants) {
+namespace {
+
+/// The number that a dimension of a pattern is, written or by the name of a constant.
+std::optional<int64_t> number_of(const ast::Expr* expr, Scope& scope) {
+  if (const auto* written = ast::as<ast::Integer>(expr)) return int64_t(written->value);
+  const auto* name = ast::as<ast::Name>(expr);
+  const Binding* binding = name ? scope.find(name->text) : nullptr;
+  if (!binding || !binding->value.is(DatumKind::Int)) return std::nullopt;
+  return binding->value.as_int();
+}
+
+/// The shape of a parameter as its declaration has it: "[2048, N]".
+std::string declared_shape(const SourceManager& sources, const TypePattern& pattern) {
+  std::string text;
+  for (const DimPattern& dim : pattern.dims) {
+    text += text.empty() ? "" : ", ";
+    text += dim.expr ? source_text(sources, dim.expr->loc) : dim.symbol;
+    text += fmt::format("{}", fmt::join(dim.group, ", "));
+  }
+  return fmt::format("[{}]", text);
+}
+
+}  // namespace
+
+bool binds(std::span<const TypePattern* const> patterns, const Shapes& shapes, const Bindings& constants,
+           Scope& scope) {
   std::map<std::string, Dim, std::less<>> bound;
   for (const auto& [name, symbol] : constants.dims) bound[name] = symbol.dim;
   for (size_t n = 0; n < patterns.size(); ++n) {
@@ -165,16 +208,16 @@ bool binds(std::span<const TypePattern* const> patterns, const Shapes& shapes, c
     }
     if (patterns[n]->dims.size() != symbols.size()) continue;
     for (size_t i = 0; i < symbols.size(); ++i) {
-      const ast::Expr* expr = patterns[n]->dims[i].expr;
-      const auto* written = expr ? ast::as<ast::Integer>(expr) : nullptr;
-      if (written && !shapes[n][i]->is_constant(int64_t(written->value))) return false;
+      std::optional<int64_t> number;
+      if (symbols[i].empty()) number = number_of(patterns[n]->dims[i].expr, scope);
+      if (number && !shapes[n][i]->is_constant(*number)) return false;
     }
   }
   return true;
 }
 
-bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
-                       const ArgumentType& argument, std::string_view parameter, Scope& scope) {
+bool check_expressions(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                       std::string_view parameter, Scope& scope, const std::function<ShapeQuestion()>& ask) {
   bool matched = true;
   size_t axis = 0;
   for (const DimPattern& dim : pattern.dims) {
@@ -188,9 +231,16 @@ bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
     if (!wanted) {
       matched = false;
     } else if (wanted != argument.dims[at]) {
-      DimPlace here{argument.dims[at], argument.place(at), place(at, argument.what)};
-      DimPlace declared{wanted, dim.loc, place(at, fmt::format("parameter '{}'", parameter))};
-      report_unequal(evaluator.blame(), argument.loc, here, declared);
+      DimPlace here{argument.dims[at], argument.place(at), place(at, argument.what), "", {}, to_text(argument.dims)};
+      DimPlace declared{wanted, dim.loc, place(at, fmt::format("parameter '{}'", parameter)), "", {},
+                        declared_shape(evaluator.session().sources(), pattern)};
+      std::optional<ShapeQuestion> question = ask ? std::optional(ask()) : std::nullopt;
+      Shapes shapes;
+      for (const ShapedOperand& operand : question ? question->operands : std::vector<ShapedOperand>()) {
+        shapes.push_back(operand.dims);
+      }
+      bool sees_it = question && !question->fits(shapes);  // not where an expression alone says it
+      report_unequal(evaluator.blame(), argument.loc, here, declared, sees_it ? &*question : nullptr);
       matched = false;
     }
   }

@@ -6,6 +6,7 @@
 #include "frontend/evaluate/links.h"
 #include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
+#include "frontend/syntax/ast_walk.h"
 #include "frontend/values/origins.h"
 #include "ir/core/op.h"
 #include "support/diagnostic_rows.h"
@@ -224,15 +225,6 @@ bool takes_keepdims(const Datum& callee) {
                              [&](const ast::Parameter& each) { return each.name.text == keepdims; });
 }
 
-/// The number that an argument states: `1` or `-1`.
-std::optional<int64_t> written_number(const ast::Expr* expr) {
-  const auto* minus = ast::as<ast::Unary>(expr);
-  bool is_negative = minus && minus->op == ast::UnaryOp::Minus;
-  const auto* number = ast::as<ast::Integer>(is_negative ? minus->operand : expr);
-  if (!number) return std::nullopt;
-  return is_negative ? -int64_t(number->value) : int64_t(number->value);
-}
-
 }  // namespace
 
 /// The axis that a call such as `mean(x, axis=1)` drops, and what keeps it; `rank` is the result's.
@@ -245,7 +237,8 @@ std::optional<ShapedOperand::Kept> Blame::kept_axis(const OperatorPlace& at, con
   for (size_t i = 0; i < call->arguments.size(); ++i) {
     const ast::Argument& argument = call->arguments[i];
     if (argument.name.text == "keepdims") return std::nullopt;
-    if (argument.name.text == "axis" || (i == 1 && argument.name.text.empty())) axis = written_number(argument.value);
+    bool is_axis = argument.name.text == "axis" || (i == 1 && argument.name.text.empty());
+    if (is_axis) axis = ast::written_number(argument.value);
   }
   if (!axis) return std::nullopt;
   int64_t place = *axis < 0 ? *axis + int64_t(rank) + 1 : *axis;

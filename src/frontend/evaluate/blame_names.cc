@@ -8,8 +8,10 @@
 #include "frontend/binding/declared.h"
 #include "frontend/binding/words.h"
 #include "frontend/evaluate/links.h"
+#include "frontend/evaluate/schedule_value.h"
 #include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
+#include "frontend/syntax/ast_walk.h"
 #include "frontend/syntax/lines.h"
 #include "frontend/values/embedded.h"
 #include "frontend/values/modules.h"
@@ -71,6 +73,8 @@ void blame_definition(DiagnosticEngine::Builder& builder, Loc defined, std::stri
       .fix(fmt::format("did you mean '{}'?", name), defined, std::string(name));
 }
 
+constexpr size_t shortest_misspelt = 5;  // shorter names are near to much
+
 /// The names of tessera.nn, read once: many errors ask for them.
 const std::vector<std::string>& library_names() {
   static const std::vector<std::string> names = names::exported_names(embedded_file("nn.tsr").value_or(""));
@@ -126,6 +130,25 @@ const ast::Name* first_name(const ast::Expr* expr) {
   return ast::as<ast::Name>(expr);
 }
 
+/// The names in the types of a module's fields that nothing declares.
+void add_undeclared_sizes(const ast::Module& module, Scope& scope, std::vector<std::string>& found) {
+  auto is_declared = [&](std::string_view name) {
+    auto is_it = [&](const ast::Parameter& each) { return each.name.text == name; };
+    bool is_word = is_type_word(name) || names::is_policy(name) || dtype_by_name(name);
+    return is_word || scope.find(name) || std::ranges::any_of(module.parameters, is_it) ||
+           names::place_of_member(module, name).known();
+  };
+  for (const ast::Stmt* stmt : module.body) {
+    const auto* field = ast::as<ast::Assign>(stmt);
+    if (!field || !field->annotation) continue;
+    ast::walk(*field->annotation, [&](const ast::Node& node) {
+      const auto* name = ast::as<ast::Name>(&node);
+      if (!name || is_declared(name->text) || std::ranges::find(found, name->text) != found.end()) return;
+      found.emplace_back(name->text);
+    });
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> undefined_names(const Session& session, const Callable& callee) {
@@ -135,6 +158,7 @@ std::vector<std::string> undefined_names(const Session& session, const Callable&
   for (std::string_view name : free.names) {
     if (!is_type_word(name) && !callee.scope->find(name)) found.emplace_back(name);
   }
+  if (const auto* module = ast::as<ast::Module>(callee.definition)) add_undeclared_sizes(*module, *callee.scope, found);
   return found;
 }
 
@@ -143,6 +167,12 @@ std::optional<std::vector<Edit>> library_import(const Session& session, std::str
   bool has_name = std::find(names.begin(), names.end(), name) != names.end();
   if (!has_name || session.is_builtin(loc)) return std::nullopt;
   return session.import_edits(loc.file, "tessera.nn", name);
+}
+
+std::string nearest_function(std::string_view name) {
+  std::vector<std::string> names = library_names();
+  for (const Builtin& builtin : common_builtins()) names.emplace_back(builtin.name);
+  return name.size() < shortest_misspelt ? std::string() : nearest_name(name, names);
 }
 
 void report_unknown_dtype(const Blame& blame, const ast::Name& name) {
@@ -154,12 +184,23 @@ void report_unknown_dtype(const Blame& blame, const ast::Name& name) {
   builder.help(fmt::format("a dtype that the file names is a constant of it: const {} = f32", name.text));
 }
 
+namespace {
+
+/// The first name of CUDA or Triton stands for the others of its kind in the file, and for all in its function.
+bool is_first_of_kernels(const Blame& blame, std::string_view kind, FileId file) {
+  std::string inside = fmt::format("kernel names in {}", blame.frame() ? blame.frame()->name : "the file");
+  return blame.session().is_first_use(file, kind) && blame.session().is_first_use(file, inside);
+}
+
+}  // namespace
+
 void report_unknown_name(const Blame& blame, std::string_view name, Scope& scope, Loc loc) {
   Session& session = blame.session();
   bool is_reported = blame.frame() && blame.frame()->lacks_names;
-  // The first name of CUDA stands for all of them.
-  std::string_view use = is_of_cuda(name) ? "names of CUDA" : name;
-  if (is_reported || !session.is_first_use(loc.file, use)) return;
+  if (is_reported) return;
+  bool is_first = is_of_cuda(name) ? is_first_of_kernels(blame, "names of CUDA", loc.file)
+                                   : session.is_first_use(loc.file, name);
+  if (!is_first) return;
   if (session.drops_errors()) {
     blame.report(diag::unknown_name, loc, name);
     return;
@@ -194,8 +235,7 @@ void report_unknown_name(const Blame& blame, std::string_view name, Scope& scope
   bool is_foreign = help_foreign_name(builder, name, loc);
   bool is_own = near && near->loc.known() && !session.is_builtin(near->loc);
   if (is_foreign && !is_own) return;  // a name of the file may be meant as well
-  constexpr size_t shortest = 5;  // shorter names are near to much
-  bool asks_library = !is_own && !is_foreign && name.size() >= shortest;
+  bool asks_library = !is_own && !is_foreign && name.size() >= shortest_misspelt;
   std::string importable = asks_library ? nearest_name(name, library_names()) : std::string();
   bool is_nearer = nearest_name(name, {nearest, importable}) != nearest;
   if (is_nearer && help_import(session, builder, name, importable, loc)) return;
@@ -214,8 +254,9 @@ bool report_package(const Blame& blame, const ast::Attribute& node, Scope& scope
   if (!package || !is_package(package->text) || scope.find(package->text) || session.drops_errors()) return false;
   std::string dotted = source_text(blame.sources(), node.loc);
   bool is_tile = migration_page(package->text).ends_with("triton.md");
-  // A kernel of Triton uses little else: its first name stands for all of them.
-  if (!session.is_first_use(node.loc.file, is_tile ? "names of Triton" : dotted)) return true;
+  bool is_first = is_tile ? is_first_of_kernels(blame, "names of Triton", node.loc.file)
+                          : session.is_first_use(node.loc.file, dotted);
+  if (!is_first) return true;
   std::string last(node.name.text);
   auto builder = blame.report(diag::unknown_name, node.loc, dotted);
   bool has_tile = is_tile && language_names("tile").contains(last);
@@ -235,9 +276,14 @@ bool report_package(const Blame& blame, const ast::Attribute& node, Scope& scope
   } else if (help = is_tile ? help_for_tile(last) : ""; !help.empty()) {
     builder.help(fmt::format("{}; {} has the other names", help, migration_page(package->text)));
   } else if (has_tile) {
-    builder.fix(fmt::format("it works on tiles here, without addresses and masks; {} has the other names",
-                            migration_page(package->text)),
-                node.loc, "tile." + last);
+    std::string_view page = migration_page(package->text);
+    auto has = [&](std::string_view keyword) { return written_key(blame.sources(), node.loc, keyword).has_value(); };
+    bool is_masked = has("mask") || has("other");  // which no function on tiles takes
+    is_masked ? builder.help(fmt::format("tile.{} works on tiles, without addresses and masks; {} has the other names",
+                                         last, page))
+              : builder.fix(fmt::format("it works on tiles here, without addresses and masks; {} has the other names",
+                                        page),
+                            node.loc, "tile." + last);
   } else if (dotted.find("random.") != std::string::npos) {
     builder.help(std::string(help_for_name("randn")));
   } else if (const Binding* ours = scope.find(last); ours && !ours->loc.known()) {
@@ -290,10 +336,10 @@ void report_unknown_member(const Blame& blame, const Namespace& name_space, cons
   }
 }
 
-void report_list_member(const Blame& blame, const ast::Attribute& node) {
+void report_list_member(const Blame& blame, const ast::Attribute& node, bool in_loop) {
   const auto* list = ast::as<ast::Name>(node.object);
   auto builder = blame.report(diag::unknown_member, node.name.loc, "a list", node.name.text);
-  std::string help = help_for_list(node.name.text, list ? list->text : "parts");
+  std::string help = help_for_list(node.name.text, list ? list->text : "parts", in_loop);
   if (!help.empty()) builder.help(std::move(help));
 }
 

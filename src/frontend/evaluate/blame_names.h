@@ -24,12 +24,15 @@ void report_unknown_member(const Blame& blame, const ModuleInstance& instance, c
 /// The same of a namespace.
 void report_unknown_member(const Blame& blame, const Namespace& name_space, const ast::Identifier& name);
 /// A list has no members.
-void report_list_member(const Blame& blame, const ast::Attribute& node);
+void report_list_member(const Blame& blame, const ast::Attribute& node, bool in_loop);
 
 /// Names that a definition uses and nothing defines.
 std::vector<std::string> undefined_names(const Session& session, const Callable& callee);
 /// What imports a name of tessera.nn into the file, no edit where the file has it; nothing where that has no such name.
 std::optional<std::vector<Edit>> library_import(const Session& session, std::string_view name, Loc loc);
+/// The function of the language or of tessera.nn whose name is nearest to one that nothing defines; empty when none is
+/// near.
+std::string nearest_function(std::string_view name);
 
 /// Whether a name that is given a value is that of a dtype, which is reported then. Other spellings of dtypes, such as
 /// `half`, are free.

@@ -69,6 +69,17 @@ void note_origin(const Session& session, DiagnosticEngine::Builder& builder, con
   }
 }
 
+/// Whether an effect of an entry is no state, or that of one that it can change.
+bool names_state(const Function& entry, const ast::Expr& effect) {
+  const auto* call = ast::as<ast::Call>(&effect);
+  const auto* kind = call ? ast::as<ast::Name>(call->callee) : nullptr;
+  if (!kind || kind->text != "state") return true;
+  std::string_view name = ast::cast<ast::Name>(*call->arguments[0].value).text;
+  return name == "params" || std::ranges::any_of(entry.parameters(), [&](const ast::Parameter& parameter) {
+    return parameter.name.text == name;
+  });
+}
+
 }  // namespace
 
 void check_effects(const Blame& blame, const CallFrame& frame) {
@@ -88,6 +99,10 @@ void check_effects(const Blame& blame, const CallFrame& frame) {
       return;
     }
     declared.insert(effect);
+    if (function.kind == FunctionKind::Jit && !names_state(function, *expr)) {
+      blame.report(diag::unknown_effect, expr->loc, effect)
+          .help(fmt::format("a state is a parameter of '{}', or 'params': state(params)", function.name));
+    }
   }
   if (!function.pure && !function.def->has_effects) return;
   // A place may have several.

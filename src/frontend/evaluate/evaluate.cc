@@ -166,7 +166,13 @@ Datum Evaluator::evaluate_dict(const ast::Dict& dict, Scope& scope) {
   Dictionary entries;
   bool is_poisoned = false;
   for (const ast::DictEntry& entry : dict.entries) {
-    Datum key = evaluate(*entry.key, scope);
+    const auto* name = ast::as<ast::Name>(entry.key);
+    bool is_unquoted = name && !scope.find(name->text) && !is_open();
+    if (is_unquoted) {
+      report(diag::unknown_name, name->loc, name->text)
+          .fix("keys of a dict are strings", name->loc, fmt::format("\"{}\"", name->text));
+    }
+    Datum key = is_unquoted ? Datum::poison() : evaluate(*entry.key, scope);
     Datum value = evaluate(*entry.value, scope);
     is_poisoned = is_poisoned || key.is_poison() || value.is_poison();
     if (is_poisoned && is_open()) continue;
@@ -235,21 +241,28 @@ Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope
     return Datum::poison();
   }
   if (condition.is_ir()) {
-    auto builder =
-        report(diag::wrong_kind, node.condition->loc, "the condition", describe(condition), "a compile-time bool");
     const SourceManager& sources = session_.sources();
+    std::string c = source_text(sources, node.condition->loc), a = source_text(sources, node.then_value->loc);
+    std::string b = source_text(sources, node.else_value->loc);
+    bool is_of_sizes = compares_sizes(*node.condition, scope);
+    auto builder = report(diag::wrong_kind, node.condition->loc, "the condition",
+                          is_of_sizes ? "one on sizes, which each call decides" : describe(condition),
+                          "a compile-time bool");
     bool is_recursive = !frames_.empty() && (calls_by_name(*node.then_value, frame().name) ||
                                              calls_by_name(*node.else_value, frame().name));
-    if (is_recursive || compares_sizes(*node.condition, scope)) {
-      builder.help(is_recursive
-                       ? "'if' chooses while compiling, so the calls would have no end; a loop can replace them"
-                       : "'if' chooses while compiling; of sizes an 'if' statement chooses, of tensors of one shape");
+    if (is_recursive) {
+      builder.help("'if' chooses while compiling, so the calls would have no end; a loop can replace them");
+      return Datum::poison();
+    }
+    if (is_of_sizes) {
+      std::string statement = c.empty() || a.empty() || b.empty() ? "if …: y = … else: y = …"
+                                                                 : fmt::format("if {}: y = {} else: y = {}", c, a, b);
+      builder.help(fmt::format("by sizes an 'if' statement chooses, of values of one shape and dtype: {}", statement));
       return Datum::poison();
     }
     std::string written = source_text(sources, node.loc);
     std::string message = "'if' chooses while compiling; where(condition, a, b) chooses element by element";
-    std::string c = source_text(sources, node.condition->loc), a = source_text(sources, node.then_value->loc);
-    std::string choice = fmt::format("where({}, {}, {})", c, a, source_text(sources, node.else_value->loc));
+    std::string choice = fmt::format("where({}, {}, {})", c, a, b);
     bool is_one_line = written.starts_with(a) && !session_.is_builtin(node.loc);
     is_one_line ? builder.fix(std::move(message), node.loc, std::move(choice)) : builder.help(std::move(message));
     return Datum::poison();
@@ -424,7 +437,7 @@ Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
   if (object.is_poison() || node.name.text.empty()) return Datum::poison();
   if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
   if (object.is(DatumKind::List)) {
-    report_list_member(blame_, node);
+    report_list_member(blame_, node, lowering_.is_in_loop());
     // The name of a list that should have changed in its place holds nothing to judge any more.
     const auto* list = ast::as<ast::Name>(node.object);
     Scope* where = nullptr;

@@ -239,6 +239,7 @@ class Evaluator {
   Flow give_up();
   Flow execute_for(const ast::For& stmt, Scope& scope);
   Flow execute_while(const ast::While& stmt, Scope& scope);
+  bool refuse_endless(const ast::While& stmt) const;
   Flow execute_iteration(ast::StmtList body, Scope& scope);
   void execute_assign(const ast::Assign& stmt, Scope& scope);
   void report_part(const ast::Expr& target, Scope& scope, bool exchanges = false);

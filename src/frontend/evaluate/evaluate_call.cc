@@ -51,6 +51,8 @@ class ArgumentMatcher {
     }
     return fits;
   }
+  /// The parameters are those of a module.
+  void set_module() { is_module_ = true; }
   /// How messages about a builtin write it, with its parameters.
   void set_signature(std::string signature) { signature_ = std::move(signature); }
   /// The argument for a parameter; null when none was given.
@@ -78,6 +80,8 @@ class ArgumentMatcher {
       builder.help(fmt::format("its arguments have names: {}(name=value)", callee_));
     } else if (!definition_.known() && !slots_.empty() && slots_[0].name == "shape") {
       builder.help(fmt::format("a shape is one argument, a tuple: {}((B, D), f32)", callee_));
+    } else if (std::string_view help = help_for_keyword(callee_, ""); !help.empty() && !definition_.known()) {
+      builder.help(std::string(help));
     } else {
       if (definition_.known()) note_keywords(builder);
       note_definition(builder);
@@ -107,11 +111,23 @@ class ArgumentMatcher {
     if (is_known) builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
     std::string_view help = is_known ? std::string_view() : help_for_keyword(callee_, argument.name);
     if (!help.empty()) builder.help(std::string(help));
-    bool is_near = is_known || !help.empty() ||
+    bool is_near = is_known || !help.empty() || note_undeclared(builder, argument.name) ||
                    builder.suggest(evaluator_.session().sources(), loc, argument.name, names);
     if (!is_near && !names.empty()) builder.help(fmt::format("its parameters are {}", fmt::join(names, ", ")));
     note_definition(builder, false);
     return false;
+  }
+
+  /// The definition uses the name of an argument, and does not declare it; said once for all such names.
+  bool note_undeclared(DiagnosticEngine::Builder& builder, const std::string& name) {
+    std::vector<std::string> missing = undefined_ ? undefined_() : std::vector<std::string>();
+    if (std::ranges::find(missing, name) == missing.end()) return false;
+    if (!std::exchange(undeclared_, true)) {
+      std::string separator = is_module_ ? ": dim, " : ", ", last = is_module_ ? ": dim" : "";
+      builder.help(fmt::format("declare it: {} {}({}{})", is_module_ ? "module" : "def", callee_,
+                               fmt::join(missing, separator), last));
+    }
+    return true;
   }
 
   /// The parameters that are given by name alone, where a call gives too much by position.
@@ -150,8 +166,22 @@ class ArgumentMatcher {
   Loc definition_;
   std::string signature_;
   std::function<std::vector<std::string>()> undefined_;
+  bool is_module_ = false;
+  bool undeclared_ = false;  ///< a name that is not declared was reported
   std::vector<const CallArgument*> chosen_;
 };
+
+/// That of a function or a module.
+ArgumentMatcher matcher_of(Evaluator& evaluator, const Callable& callee, Loc loc) {
+  std::vector<Slot> slots;
+  for (const ast::Parameter& parameter : callee.parameters) {
+    slots.push_back({parameter.name.text, parameter.keyword_only});
+  }
+  ArgumentMatcher matcher(evaluator, callee.name, std::move(slots), loc, callee.loc,
+                          [&evaluator, callee] { return undefined_names(evaluator.session(), callee); });
+  if (callee.call == "instance") matcher.set_module();
+  return matcher;
+}
 
 /// The value of a name in a clause, when it is a size, a number or a text.
 struct ClauseValue {
@@ -417,12 +447,7 @@ bool refuse_argument(const Evaluator& evaluator, const Callable& callee, const a
 bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument> arguments,
                                 Scope& scope, Loc loc, std::vector<Loc>& locs, const Signature* signature) {
   std::span<const ast::Parameter> parameters = callee.parameters;
-  std::vector<Slot> slots;
-  for (const ast::Parameter& parameter : parameters) {
-    slots.push_back({parameter.name.text, parameter.keyword_only});
-  }
-  ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc,
-                          [&] { return undefined_names(session_, callee); });
+  ArgumentMatcher matcher = matcher_of(*this, callee, loc);
   if (!matcher.match(arguments)) return false;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ast::Parameter& parameter = parameters[i];
@@ -450,12 +475,7 @@ bool Evaluator::bind_parameters(const Callable& callee, std::vector<CallArgument
 }
 
 void Evaluator::match_parameters(const Callable& callee, const std::vector<CallArgument>& arguments, Loc loc) {
-  std::vector<Slot> slots;
-  for (const ast::Parameter& parameter : callee.parameters) {
-    slots.push_back({parameter.name.text, parameter.keyword_only});
-  }
-  ArgumentMatcher matcher(*this, callee.name, std::move(slots), loc, callee.loc,
-                          [&] { return undefined_names(session_, callee); });
+  ArgumentMatcher matcher = matcher_of(*this, callee, loc);
   if (!matcher.match(arguments)) return;
   for (size_t i = 0; i < callee.parameters.size(); ++i) {
     if (!matcher.chosen(i) && !callee.parameters[i].default_value) return matcher.report_missing(i);

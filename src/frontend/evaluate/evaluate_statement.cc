@@ -32,6 +32,21 @@ std::string_view misplaced_name(ast::NodeKind kind) {
   }
 }
 
+/// The names that a condition reads where a body gives none of them another value.
+std::vector<std::string_view> unchanged_names(const ast::Expr& condition, ast::StmtList body) {
+  std::vector<std::string_view> assigned = names::assigned_names(body), found;
+  bool changes = false;
+  const ast::Node* callee = nullptr;
+  ast::walk(condition, [&](const ast::Node& node) {
+    const auto* name = ast::as<ast::Name>(&node);
+    if (const auto* call = ast::as<ast::Call>(&node)) callee = call->callee;
+    if (!name || name == callee) return;
+    changes = changes || std::ranges::find(assigned, name->text) != assigned.end();
+    found.push_back(name->text);
+  });
+  return changes ? std::vector<std::string_view>() : found;
+}
+
 /// Whether a body has a word that ends loops elsewhere, which is an error of its own.
 bool leaves(ast::StmtList body) {
   bool found = false;
@@ -457,8 +472,19 @@ Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
     std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
     if (!truth) return skip(stmt.body, scope);
     if (!*truth) return Flow::Next;
+    if (refuse_endless(stmt)) return skip(stmt.body, scope);
     if (execute_iteration(stmt.body, scope) == Flow::Return) return Flow::Return;
   }
+}
+
+/// Whether the condition of a loop, which holds, holds for ever: nothing in the loop changes what it reads.
+bool Evaluator::refuse_endless(const ast::While& stmt) const {
+  std::vector<std::string_view> names = unchanged_names(*stmt.condition, stmt.body);
+  if (names.empty() || ast::return_in(stmt.body) || leaves(stmt.body)) return false;
+  report(diag::wrong_kind, stmt.condition->loc, "the condition of 'while'", "True in each iteration",
+         "one that becomes False")
+      .help(fmt::format("nothing in the loop gives '{0}' another value, such as {0} = {0} + 1", names.front()));
+  return true;
 }
 
 void Evaluator::define(const ast::Def& def, Scope& scope) {

@@ -76,6 +76,8 @@ class Lowering {
   virtual Loc declared_at(const Value* value) const = 0;
   /// The size that a value of the IR stands for; null for one that is no size.
   virtual Dim size_of(const IrValue& value) = 0;
+  /// Whether what is run is in a run-time loop.
+  virtual bool is_in_loop() const { return false; }
   /// Whether a size has its own number in each iteration of a run-time loop.
   virtual bool is_counted(Dim size) const = 0;
   /// A size in which the counters of loops have the names that the source gives them.

@@ -73,8 +73,9 @@ Datum make_device(Evaluator& evaluator, const BoundArguments& arguments) {
   if (const auto* device = arguments[0].object_as<Device>()) {
     return Datum::object(std::make_shared<OnDevice>(*device));
   }
-  evaluator.report(diag::wrong_kind, arguments.locs[0], "the argument of 'device'", describe(arguments[0]),
-                   "a device, such as cpu, gpu or gpu[0]");
+  auto builder = evaluator.report(diag::wrong_kind, arguments.locs[0], "the argument of 'device'",
+                                  describe(arguments[0]), "a device, such as cpu, gpu or gpu[0]");
+  if (arguments[0].is(DatumKind::String)) builder.help("a device is not a text: device(gpu)");
   return Datum::poison();
 }
 

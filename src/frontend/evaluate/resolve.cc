@@ -216,6 +216,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
   function->def = &def;
   function->scope = &scope;
   function->loc = def.name.loc;
+  bool has_errors = false;  // of its decorators
   for (const ast::Decorator& decorator : def.decorators) {
     std::string name = decorator_name(decorator);
     const names::DecoratorRow* row = find_decorator(name);
@@ -223,7 +224,9 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
       auto builder = report(diag::unknown_decorator, decorator.loc, name);
       std::string_view help = help_for_decorator(name);
       if (names::is_policy(name)) {
-        builder.help(fmt::format("'@{}' is a policy: it stands behind a dtype or the type of a state", name));
+        bool is_kept = name == "paged" || name == "checkpointable";  // docs/names.md
+        builder.help(fmt::format("'@{}' is a policy: it stands behind a dtype or the type of a state{}", name,
+                                 is_kept ? ", and nothing reads it yet" : ""));
       } else if (!help.empty()) {
         builder.help(std::string(help));
       } else {
@@ -236,6 +239,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
     if (!check_decorator(def, decorator)) {
       // Of two kinds, a kernel: it may be of whole tensors as well.
       if (row->is_kernel()) function->kind = FunctionKind::Kernel;
+      has_errors = true;
       continue;
     }
     switch (row->meaning) {
@@ -270,7 +274,7 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
     }
   }
   if (function->kind == FunctionKind::Kernel) find_whole_tensors(*this, *function);
-  if (function->of_tiles) warn_of_schedules(def);
+  if (function->of_tiles && !has_errors) warn_of_schedules(def);
   if (function->checkpoint) warn_of_checkpoints(*function);
   if (function->autodiff && function->kind != FunctionKind::Jit) warn_of_autodiff(*function);
   return function;

@@ -83,12 +83,21 @@ bool has_empty_choice(const Datum& datum) {
   return std::any_of(datum.elements().begin(), datum.elements().end(), has_empty_choice);
 }
 
-/// `block=128` is short for `block=(128,)`, and so for a cluster.
+/// `block=128` is short for `block=(128,)`, and so for a cluster. A list of numbers is the value of a key that takes
+/// one, and the choices along the first axis of `block`; a list that has lists in it is choices of these.
 Datum as_list(const ScheduleKey& key, Datum value) {
-  bool takes_list = key.kind == schedule::ScheduleValueKind::Ints ||
-                    key.kind == schedule::ScheduleValueKind::Axes;
-  bool single = value.is(DatumKind::Int) || value.is(DatumKind::List);
-  return takes_list && single ? Datum::tuple({std::move(value)}) : value;
+  bool is_ints = key.kind == schedule::ScheduleValueKind::Ints;
+  if (!is_ints && key.kind != schedule::ScheduleValueKind::Axes) return value;
+  if (value.is(DatumKind::Int)) return Datum::tuple({std::move(value)});
+  if (!value.is(DatumKind::List) || value.elements().empty()) return value;
+  std::vector<Datum> elements = value.elements();
+  if (std::ranges::any_of(elements, &Datum::is_sequence)) {
+    for (Datum& element : elements) {
+      element = element.is(DatumKind::List) ? Datum::tuple(element.elements()) : as_list(key, std::move(element));
+    }
+    return Datum::list(std::move(elements));
+  }
+  return is_ints ? Datum::tuple(std::move(elements)) : Datum::tuple({std::move(value)});
 }
 
 bool check_entry(Evaluator& evaluator, const std::string& name, const Datum& value, Loc loc) {
@@ -139,6 +148,22 @@ void set(Dictionary& dictionary, const std::string& key, Datum value) {
   dictionary.entries.emplace_back(key, std::move(value));
 }
 
+/// Where a key ends before a byte of the line that gives it a value: `key=`, `"key":` or `.key(`.
+std::optional<size_t> key_before(std::string_view line, size_t at, std::string_view key) {
+  std::string_view before = line.substr(0, at);
+  before = before.substr(0, before.find_last_not_of(' ') + 1);
+  if (line[at] == ':') {
+    if (!before.ends_with('"') && !before.ends_with('\'')) return std::nullopt;
+    before.remove_suffix(1);
+  } else if (line[at] != '(' && (line[at] != '=' || line.substr(at, 2) == "==")) {
+    return std::nullopt;
+  }
+  if (!before.ends_with(key)) return std::nullopt;
+  size_t begin = before.size() - key.size();
+  auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
+  return begin > 0 && is_part(before[begin - 1]) ? std::nullopt : std::optional(begin);
+}
+
 bool is_axis_name(std::string_view name) {
   if (name.empty() || !std::islower(static_cast<unsigned char>(name[0]))) return false;
   return std::all_of(name.begin() + 1, name.end(), [](unsigned char c) { return std::isdigit(c); });
@@ -158,28 +183,29 @@ void add(Dictionary& attributes, const std::string& name, Datum value) {
 
 }  // namespace
 
-Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key) {
-  if (!call.known()) return call;
+std::optional<Loc> written_key(const SourceManager& sources, Loc call, std::string_view key) {
+  if (!call.known()) return std::nullopt;
   const SourceFile& file = sources.file(call.file);
-  auto is_part = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   TextBrackets brackets;
-  Loc found = call;
+  std::optional<Loc> found;
   bool ends = false;
   for (uint32_t number = call.line; !ends && number <= file.line_count(); ++number) {
     std::string_view line = file.line(number);
     size_t first = number == call.line ? std::min(size_t(call.column - 1), line.size()) : 0;
     line.remove_prefix(first);
     brackets.read(line, [&](size_t at, size_t depth) {
-      ends = depth == 0 && line[at] == ')';
-      bool begins = at == 0 || !is_part(static_cast<unsigned char>(line[at - 1]));
-      if (depth != 1 || !begins || !line.substr(at).starts_with(key)) return !ends;
-      size_t behind = line.find_first_not_of(' ', at + key.size());
-      ends = behind != line.npos && line[behind] == '=' && line.substr(behind, 2) != "==";
-      if (ends) found = {call.file, number, uint32_t(first + at) + 1, uint32_t(key.size())};
+      std::optional<size_t> begin = depth == 1 ? key_before(line, at, key) : std::nullopt;
+      if (begin) found = Loc{call.file, number, uint32_t(first + *begin) + 1, uint32_t(key.size())};
+      bool is_closed = (line[at] == ')' || line[at] == '}') && !line.substr(at + 1).starts_with('.');
+      ends = found || (depth == 0 && (is_closed || line[at] == ','));
       return !ends;
     });
   }
   return found;
+}
+
+Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key) {
+  return written_key(sources, call, key).value_or(call);
 }
 
 std::string tunable_axis(std::string_view name) {
@@ -198,9 +224,9 @@ Datum make_schedule(Evaluator& evaluator, const Dictionary& attributes, Loc loc)
     if (value.is_poison()) return Datum::poison();
     add(normal, name, value);
   }
-  for (const auto& [name, value] : normal.entries) {
-    if (!check_entry(evaluator, name, value, loc)) return Datum::poison();
-  }
+  bool fits = true;
+  for (const auto& [name, value] : normal.entries) fits = check_entry(evaluator, name, value, loc) && fits;
+  if (!fits) return Datum::poison();
   std::sort(normal.entries.begin(), normal.entries.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   return Datum::schedule(std::move(normal));
@@ -251,6 +277,14 @@ Datum ScheduleMember::call(Evaluator& evaluator, const std::vector<CallArgument>
         positional.size() == 1 ? positional[0] : Datum::tuple(std::move(positional)));
   }
   return make_schedule(evaluator, attributes, loc);
+}
+
+std::vector<std::string> ScheduleLayer::names() const {
+  std::vector<std::string> names;
+  for (const auto& [key, value] : keys) names.push_back(key);
+  for (const auto& [axis, extent] : block) names.push_back(tunable_name(axis));
+  if (!positional.empty()) names.emplace_back("block");
+  return names;
 }
 
 ScheduleLayer to_layer(Context& context, const Datum& schedule, Loc loc) {

@@ -50,6 +50,9 @@ struct ScheduleLayer {
   Loc loc;                               ///< where it is written; unknown for a table's row
   bool has_choices = false;              ///< lists of which the first elements were taken
   bool is_space = false;                 ///< of choices that a tuner has, of which some may not do
+
+  /// Its keys as `Schedule(…)` has them, extents of axes among them: BM.
+  std::vector<std::string> names() const;
 };
 
 /// A schedule with the first of each set of choices taken.
@@ -57,7 +60,9 @@ ScheduleLayer to_layer(Context& context, const Datum& schedule, Loc loc);
 /// The same of attributes that a table or a request gives; they have been checked.
 ScheduleLayer to_layer(const std::map<std::string, Attr>& attributes, Loc loc);
 
-/// Where a key is written in the arguments of a call, `Schedule(…)` for example; the whole call where it is not.
+/// Where a key is written in a schedule: `Schedule(key=…)`, a dict, or a chain such as `block(…).key(…)`.
+std::optional<Loc> written_key(const SourceManager& sources, Loc call, std::string_view key);
+/// The same, and the whole schedule where the key is not written there.
 Loc place_of_key(const SourceManager& sources, Loc call, std::string_view key);
 
 /// The axis that a tunable's name stands for: "m" for BM; empty when it is none.

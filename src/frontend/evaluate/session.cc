@@ -155,7 +155,10 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
   if (place.kind == names::ModulePlace::Kind::Library) {
     if (SourceModule* library = load_library(dotted)) return library;
     std::string_view last = dotted.substr(dotted.rfind('.') + 1);
-    report(diag::unknown_module, loc, dotted).suggest(sources(), loc, last, {"nn", "ops", "stdlib"});
+    auto builder = report(diag::unknown_module, loc, dotted);
+    if (!builder.suggest(sources(), loc, last, {"nn", "ops", "stdlib"})) {
+      builder.help("the functions of the library are in tessera.nn: from tessera.nn import adamw");
+    }
     return nullptr;
   }
   std::vector<Attempt> failed;

@@ -225,6 +225,12 @@ TypePattern TypeReader::read_subscript(const ast::Subscript& subscript) {
   const auto* name = ast::as<ast::Name>(subscript.object);
   if (!name) {
     auto builder = evaluator_.report(diag::not_a_type, subscript.loc, "an expression");
+    const auto* inner = ast::as<ast::Subscript>(subscript.object);
+    const auto* region = inner ? ast::as<ast::Name>(inner->object) : nullptr;
+    if (region && region->text == "Region") {
+      builder.fix("a type stands behind the privileges", inner->loc.behind(), " Tensor");
+      return poison(subscript.loc);
+    }
     const auto* member = ast::as<ast::Attribute>(subscript.object);
     std::string_view help = member ? help_for_type(member->name.text) : std::string_view();
     if (!help.empty()) builder.help(std::string(help));
@@ -432,6 +438,13 @@ TypePattern TypeReader::read_shaped(PatternKind kind, const ast::Subscript& subs
     if (item->kind == ast::NodeKind::Ellipsis) {
       evaluator_.report(diag::malformed_type, item->loc, "'...' stands for no dims: a type gives each of them")
           .help("give each a name: Tensor[A, B, D, f32]");
+      return poison(subscript.loc);
+    }
+    bool is_open = item->kind == ast::NodeKind::None || ast::written_number(item).value_or(0) < 0;
+    if (is_open) {
+      std::string written = source_text(evaluator_.session().sources(), item->loc);
+      evaluator_.report(diag::malformed_type, item->loc, fmt::format("'{}' is not a dimension of a type", written))
+          .help(std::string(help_for_open_size()));
       return poison(subscript.loc);
     }
     pattern.dims.push_back(read_dim(*item, kind));

@@ -169,13 +169,13 @@ DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimP
 bool bind_symbols(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
                   std::string_view parameter, Bindings& bindings,
                   const std::function<ShapeQuestion()>& ask = nullptr);
-/// Whether tensors of these shapes fit the patterns, as far as symbols and numbers say.
+/// Whether tensors of these shapes fit the patterns, as far as symbols, numbers and the constants of `scope` say.
 bool binds(std::span<const TypePattern* const> patterns, const std::vector<std::vector<Dim>>& shapes,
-           const Bindings& constants);
+           const Bindings& constants, Scope& scope);
 /// After all parameters are bound and the symbols are defined in `scope`: checks the dimensions
-/// that are expressions.
-bool check_expressions(Evaluator& evaluator, const TypePattern& pattern,
-                       const ArgumentType& argument, std::string_view parameter, Scope& scope);
+/// that are expressions. Of a question, what makes the shapes fit is offered first.
+bool check_expressions(Evaluator& evaluator, const TypePattern& pattern, const ArgumentType& argument,
+                       std::string_view parameter, Scope& scope, const std::function<ShapeQuestion()>& ask = nullptr);
 /// The value of a dimension pattern in a scope that has the symbols; null when an error was
 /// reported.
 Dim evaluate_dim(Evaluator& evaluator, const DimPattern& pattern, Scope& scope);

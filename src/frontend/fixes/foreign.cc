@@ -29,10 +29,11 @@ constexpr std::string_view drawn =
     "dtype=f32); those of a param have the shape of its type: param w: Param[64, f32] = normal(0.02)";
 constexpr std::string_view reshaped = "another shape is reshape({0}, (B, -1)), with the sizes in a tuple";
 constexpr std::string_view moved =
-    "a conversion is cast({0}, {1}); values have no device of their own: leave a device out";
+    "a conversion is cast({0}, {1}); tensors are not on a device here: leave a device out";
 constexpr std::string_view converted = "a conversion is cast({0}, {1})";
 constexpr std::string_view selected = "where(mask, a, b) takes elements of a where the mask holds, and of b elsewhere";
-constexpr std::string_view placed = "values have no place of their own: leave it out";
+constexpr std::string_view placed = "tensors are not on a device here: leave it out";
+constexpr std::string_view added = "None adds an axis of extent 1: x[None, :] has it first, x[:, None] second";
 constexpr std::string_view differentiated =
     "leave it out: grad names what is differentiated, grad(loss)(w, x) its first argument";
 constexpr std::string_view transposed =
@@ -54,7 +55,7 @@ constexpr Row members[] = {
     {"flatten", reshaped}, {"ravel", reshaped},
     {"swapaxes", "axes change places by transpose({0}, 0, 2, 1)"}, {"transpose", transposed},
     {"t", "a matrix is transposed by {0}.T"}, {"mT", "the last two axes change places by {0}.T"},
-    {"unsqueeze", "an axis of extent 1 is where None stands: {0}[None, :] has it first, {0}[:, None] second"},
+    {"unsqueeze", "None adds an axis of extent 1: {0}[None, :] has it first, {0}[:, None] second"},
     {"squeeze", "an axis of extent 1 is dropped by its index: {0}[:, 0]"},
     {"to", moved}, {"astype", converted}, {"type", converted}, {"float", converted}, {"half", converted},
     {"bfloat16", converted}, {"double", converted}, {"int", converted}, {"long", converted}, {"bool", converted},
@@ -99,8 +100,10 @@ constexpr Row in_place[] = {
     {"clamp_", "{0} = minimum(maximum({0}, low), high)"}, {"copy_", "{0} = …"}};
 
 constexpr std::string_view longer =
-    "lists are values, and a longer one is a new one: {0} = {0} + [value]; a loop over a symbolic size fills a tensor: "
-    "{0} = where((arange(S, i64) == i)[:, None], value, {0}), of {0} = zeros((S, D), f32) before it";
+    "lists are values, and a longer one is a new one: {0} = {0} + [value]";
+constexpr std::string_view filled =
+    "a loop over a size fills a tensor, {0} = zeros((S, D), f32) before it: "
+    "{0} = where((arange(S, i64) == i)[:, None], value, {0})";
 
 /// Members of tuples, which functions with several results return.
 constexpr Row of_tuples[] = {
@@ -203,14 +206,15 @@ constexpr Row names[] = {
     {"rand", drawn},
     {"xavier_uniform", begun}, {"xavier_normal", begun}, {"kaiming_uniform", begun}, {"kaiming_normal", begun},
     {"xavier_uniform_", begun}, {"xavier_normal_", begun}, {"kaiming_uniform_", begun}, {"kaiming_normal_", begun},
+    {"xavier", begun}, {"kaiming", begun}, {"glorot", begun},
     {"masked_fill", selected}, {"cdiv", "write ceildiv(N, 64)"}, {"devs", four_devices},
     {"permute", "axes change places by transpose(x, 0, 2, 1)"},
     {"view", "another shape is reshape(x, (B, -1))"},
     {"mm", "a matmul is x @ w"},
     {"bmm", "a matmul is x @ w"},
     {"dot", "a matmul is x @ w"},
-    {"unsqueeze", "an axis of extent 1 is where None stands: x[None, :] has it first, x[:, None] second"},
-    {"expand_dims", "an axis of extent 1 is where None stands: x[None, :] has it first, x[:, None] second"},
+    {"unsqueeze", added},
+    {"expand_dims", added},
     {"squeeze", "an axis of extent 1 is dropped by its index: x[:, 0]"},
     {"flatten", "another shape is reshape(x, (B, -1))"},
     {"swapaxes", "axes change places by transpose(x, 0, 2, 1)"},
@@ -227,7 +231,7 @@ constexpr Row names[] = {
     {"scaled_dot_product_attention", "attention of several heads is flash_attention(q, k, v, causal=True)"},
     {"addmm", "a matmul with a bias is x @ w + b"}, {"baddbmm", "a matmul with a bias is x @ w + b"},
     {"Sequential", "layers are fields of a module, whose __call__ applies them: self.second(relu(self.first(x)))"},
-    {"newaxis", "an axis of extent 1 is added by x[:, None]"},
+    {"newaxis", added},
     {"cond", "a condition of rank 0 is a statement, whose branches give one shape: if flag: y = f(x) else: y = g(x)"},
     {"while_loop", "a loop is a statement, which carries what it assigns: while error > 1e-3: x, error = step(x)"},
     {"fori_loop", "a loop is a statement, which carries what it assigns: for i in range(n): x = step(x)"},
@@ -264,6 +268,9 @@ constexpr Row of_cuda[] = {
 constexpr std::string_view kept_shape =
     "a tile keeps the shape that it is loaded with, tile.load(x, (t.i, k), (t.m, t.k)); x[:, None] adds an axis";
 
+constexpr std::string_view no_threads = "programs have no threads that you see: leave it out";
+
+/// Members of the languages of kernels.
 constexpr Row of_tile[] = {
     {"program_id", "t.i, t.j and t.h are this program's indices, of t = tile.context(…)"},
     {"num_programs", "how many programs there are follows from the axes of tile.context(…)"},
@@ -275,13 +282,14 @@ constexpr Row of_tile[] = {
     {"trans", "a tile is transposed by x.T"},
     {"reduce", "sums and maxima of a tile are tile.sum(x, axis=1) and tile.max(x, axis=1)"},
     {"view", kept_shape}, {"reshape", kept_shape},
-    {"expand_dims", "an axis of extent 1 is where None stands: x[None, :] has it first, x[:, None] second"},
+    {"expand_dims", added},
     {"print", "print(\"text\", value), under --debug"},
     {"softmax", "e = tile.exp(x - tile.max(x, axis=1)[:, None]), then e / tile.sum(e, axis=1)[:, None]"},
     {"shared", "memory that the threads of a program share is tile.alloc((64, 64), f32)"},
     {"max_contiguous", "what is known of sizes is stated in the signature: where S % 64 == 0"},
     {"cumsum", "tile.scan(x, axis=1)"},
     {"debug_barrier", "the compiler places barriers"},
+    {"sync", no_threads}, {"syncthreads", no_threads}, {"sync_threads", no_threads},
     {"static_range", "for k in range(4) is unrolled, for k in tile.range(K, t.k) runs at run time"},
     {"static_assert", "conditions on sizes are stated in the signature: where S % 64 == 0"},
     {"device_print", "print(\"text\", value), under --debug"},
@@ -347,7 +355,7 @@ constexpr Row differing[] = {
                       "a loss for each row"},
     {"transpose", "transpose(x, 1, 0) names the axes in their new order, all of them; the last two change places by "
                   "x.T"},
-    {"device", "values have no place of their own: leave it out"},
+    {"device", placed},
     {"load", loaded}};
 
 constexpr std::string_view triton_names[] = {"tl", "triton"};
@@ -425,7 +433,12 @@ std::string_view help_for_tuple(std::string_view name) { return find(of_tuples, 
 
 std::string_view help_for_string(std::string_view name) { return find(of_strings, name); }
 
-std::string help_for_list(std::string_view name, std::string_view parts) { return about(find(of_lists, name), parts); }
+std::string help_for_list(std::string_view name, std::string_view parts, bool in_loop) {
+  std::string_view help = find(of_lists, name);
+  return in_loop && help == longer ? help_for_filling(parts) : about(help, parts);
+}
+
+std::string help_for_filling(std::string_view name) { return about(filled, name); }
 
 std::string_view help_for_name(std::string_view name) {
   if (is_package(name)) return "functions such as sum, exp and softmax stand here without a prefix";
@@ -470,6 +483,8 @@ std::string_view help_for_clause(std::string_view clause, std::string_view calle
       {"total(sizes) == x.shape[axis]", "the sizes add up to the extent of the axis"},
       {"divides(groups, x.shape[axis])", "the groups are parts of the channels, which lie along the last axis unless "
                                          "an argument says else: axis=1"},
+      {"is_axis(axis, len(x.shape))", "axes count from 0, and from the last one by -1"},
+      {"is_integer(indices.dtype)", "indices are integers: cast(indices, i32)"},
       {"are_widths(widths, len(x.shape))", "each axis has a pair of widths: pad(x, ((0, 0), (1, 2)))"}};
   return find(rows, clause);
 }
@@ -477,6 +492,8 @@ std::string_view help_for_clause(std::string_view clause, std::string_view calle
 std::string_view help_for_rows() {
   return "rows of a tensor x are x[i], in a loop: for i in range(x.shape[0])";
 }
+
+std::string_view help_for_open_size() { return "a size that calls choose is a name: Tensor[B, 8, f32]"; }
 
 std::string_view help_for_text(std::string_view parameter, std::string_view text) {
   constexpr std::string_view valid = "without padding, an image keeps what a window sees: leave it out";
@@ -514,8 +531,11 @@ std::string_view help_for_keyword(std::string_view callee, std::string_view keyw
   if (keyword == "num_warps" || keyword == "num_stages") {
     return "a schedule states it: @kernel.schedule(Schedule(warps=4, stages=3))";
   }
+  if (callee == "tile.range" && keyword == "unroll") {
+    return "a schedule states it: @kernel.schedule(Schedule(unroll=2))";
+  }
   if (keyword == "device" || keyword == "requires_grad" || keyword == "inplace" || keyword == "out") {
-    return "values have no place of their own: leave it out";
+    return placed;
   }
   if (callee == "tile.dot" && keyword == "out_dtype") {
     return "the result has the dtype of 'acc', which is f32 for narrow floats; it is converted by tile.cast(acc, bf16)";
@@ -528,6 +548,7 @@ std::string_view help_for_keyword(std::string_view callee, std::string_view keyw
     return "the last axis is sorted; of a matrix, sort(x.T).T sorts the other one";
   }
   if (keyword == "reverse" && callee == "scan") return "give it the elements backwards: scan(f, init, xs[::-1])";
+  if (callee == "round") return "it gives whole numbers: round(x * 100.0) / 100.0 has two digits";
   if (keyword == "attn_mask") return "a mask is given as a bias: bias=where(mask, 0.0, -INF)";
   if (keyword == "reduction") return "the result has a loss for each row: mean(…) or sum(…) of it is one number";
   if (keyword == "approximate") return "gelu is computed with tanh; gelu_exact of tessera.nn with erf";

@@ -15,8 +15,10 @@ std::string_view function_here(std::string_view member);
 bool is_conversion(std::string_view member);
 /// The dtype that such a call converts to: "bf16" for `to` and "torch.bfloat16"; empty where it names none.
 std::string_view converted_to(std::string_view member, std::string_view argument);
-/// The same of methods of lists; `parts` is the list.
-std::string help_for_list(std::string_view name, std::string_view parts);
+/// The same of methods of lists; `parts` is the list, and `in_loop` says that a run-time loop is around.
+std::string help_for_list(std::string_view name, std::string_view parts, bool in_loop);
+/// How a run-time loop, whose values keep their form, does what a list that grows does elsewhere.
+std::string help_for_filling(std::string_view name);
 /// The same of tuples and of texts.
 std::string_view help_for_tuple(std::string_view name);
 std::string_view help_for_string(std::string_view name);
@@ -38,6 +40,8 @@ std::string_view help_for_clause(std::string_view clause, std::string_view calle
 constexpr std::string_view several_tensors = "several tensors are one argument, a tuple: (x, y)";
 /// How a loop takes the rows of a tensor.
 std::string_view help_for_rows();
+/// Of a dimension that types elsewhere leave open: -1, None.
+std::string_view help_for_open_size();
 /// Of a text that an argument is elsewhere: padding="same".
 std::string_view help_for_text(std::string_view parameter, std::string_view text);
 /// Whether a name is what packages of other languages are imported as: `np`, `torch`, `F`, `tl`.
@@ -46,7 +50,7 @@ bool is_package(std::string_view name);
 std::string_view migration_page(std::string_view package);
 /// What a dtype of another language is here: "f32" for "float32" and "torch.float32"; empty for a name of none.
 std::string_view dtype_here(std::string_view foreign);
-/// Of a keyword argument that no function here takes.
+/// Of a keyword argument that no function here takes; of "" one argument too many.
 std::string_view help_for_keyword(std::string_view callee, std::string_view keyword);
 /// Of a member of a tile.
 std::string help_for_tile_member(std::string_view name, std::string_view x);

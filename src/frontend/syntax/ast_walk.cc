@@ -196,4 +196,12 @@ const Node* return_in(StmtList body) {
   return nullptr;
 }
 
+std::optional<int64_t> written_number(const Expr* expr) {
+  const auto* minus = as<Unary>(expr);
+  bool is_negative = minus && minus->op == UnaryOp::Minus;
+  const auto* number = as<Integer>(is_negative ? minus->operand : expr);
+  if (!number) return std::nullopt;
+  return is_negative ? -int64_t(number->value) : int64_t(number->value);
+}
+
 }  // namespace tessera::ast

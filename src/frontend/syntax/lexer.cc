@@ -115,7 +115,12 @@ void TokenChecker::unknown(const RawToken& token) {
   constexpr std::pair<std::string_view, std::string_view> signs[] = {
       {"\u2212", "-"}, {"\u2013", "-"}, {"\u00D7", "*"},  {"\u00B7", "*"},  {"\u00F7", "/"},
       {"\u2264", "<="}, {"\u2265", ">="}, {"\u2260", "!="}, {"\u2192", "->"}};
-  if (character == "?") report.help("a choice is 'a if c else b', and element by element where(c, a, b)");
+  if (character == "?") {
+    size_t before = text_.find_last_not_of(' ', token.offset - 1);
+    bool is_extent = token.offset > 0 && before != text_.npos && (text_[before] == '[' || text_[before] == ',');
+    report.help(is_extent ? "a size that calls choose is a name: Tensor[B, 8, f32]"
+                          : "a choice is 'a if c else b', and element by element where(c, a, b)");
+  }
   for (const auto& [sign, ours] : signs) {
     if (sign == character) report.fix(fmt::format("write '{}'", ours), loc(token.offset, length), std::string(ours));
   }

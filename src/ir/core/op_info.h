@@ -50,13 +50,15 @@ struct Slot {
 
 /// Facts that hold of every instance of an op.
 enum Trait : uint32_t {
-  Pure = 1 << 0,         ///< no effect: may be moved, merged and dropped
+  Pure = 1 << 0,         ///< no effect of its own: may be moved, merged and dropped (Op::is_pure also sees Exchanges)
   Commutative = 1 << 1,  ///< of its two operands
   Terminator = 1 << 2,   ///< ends a block
   Function = 1 << 3,     ///< top-level symbol; its region's arguments are its parameters
   SameType = 1 << 4,     ///< all operands and results have one type (policies aside)
   Elementwise = 1 << 5,  ///< acts on each element alone
-  Exchanges = 1 << 6,    ///< of a tile with a layout, threads exchange elements, which is an effect
+  /// If its tile has a layout, threads wait for each other to exchange elements, which is an effect. So a row states
+  /// Pure | Exchanges: without a layout the op is pure, with one Op::is_pure is false.
+  Exchanges = 1 << 6,
   Threaded = 1 << 7,     ///< only in a program of many threads
 };
 

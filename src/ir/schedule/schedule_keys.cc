@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ir/core/common_attributes.h"
+#include "ir/core/context.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 
@@ -34,7 +36,9 @@ Problem check_number(const ScheduleKey& key, Attr value) {
   if (value->integer >= key.low && value->integer <= key.high && value->integer % key.step == 0) return std::nullopt;
   std::string range = fmt::format("{} to {}", key.low, key.high);
   if (key.step > 1) range = fmt::format("the multiples of {} from {}", key.step, range);
-  return ScheduleProblem{ScheduleProblem::Kind::OutOfRange, std::string(key.name), range, value->text};
+  int64_t nearest = std::clamp(value->integer, key.low, key.high) / key.step * key.step;
+  return ScheduleProblem{ScheduleProblem::Kind::OutOfRange, std::string(key.name), range, value->text,
+                         std::to_string(nearest)};
 }
 
 Problem check_list(const ScheduleKey& key, Attr value) {
@@ -95,6 +99,18 @@ const ScheduleKey* find_schedule_key(std::string_view name) {
     if (key.name == name) return &key;
   }
   return nullptr;
+}
+
+Attr key_place(Context& context, Loc place) {
+  return context.array({context.integer(place.line), context.integer(place.column), context.integer(place.length)});
+}
+
+Loc place_of_key(Op* kernel, std::string_view key) {
+  Attr places = kernel->attr(common::Kernel::key_places);
+  Attr place = places ? places->get(key) : nullptr;
+  if (!place || !fits(place, AttrType::Ints) || place->elements.size() != 3) return kernel->loc();
+  auto number = [&](size_t n) { return uint32_t(place->elements[n]->integer); };
+  return {kernel->loc().file, number(0), number(1), number(2)};
 }
 
 std::string expected_value(const ScheduleKey& key) {
@@ -194,7 +210,7 @@ std::string_view key_of_others(std::string_view name) {
 
 /// The extent of a tile along an axis: BM for BLOCK_M and BLOCK_SIZE_M; empty for other names.
 std::string extent_of_others(std::string_view name) {
-  for (std::string_view prefix : {"BLOCK_SIZE_", "BLOCK_", "TILE_"}) {
+  for (std::string_view prefix : {"BLOCK_SIZE_", "BLOCK_", "TILE_", "B_"}) {
     if (name.starts_with(prefix) && name.size() == prefix.size() + 1) return fmt::format("B{}", name.back());
   }
   return {};
@@ -206,19 +222,26 @@ void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnosti
   switch (problem.kind) {
     case ScheduleProblem::Kind::UnknownKey: {
       auto builder = diagnostics.report(diag::unknown_schedule_key, loc, problem.key);
+      auto rename = [&](std::string message, std::string here) {
+        if (loc.length != problem.key.size()) return builder.help(std::move(message));  // the whole schedule
+        return builder.fix(std::move(message), loc, std::move(here));
+      };
       if (std::string_view here = key_of_others(problem.key); !here.empty()) {
-        builder.fix(fmt::format("it is '{}' here", here), loc, std::string(here));
+        rename(fmt::format("it is '{}' here", here), std::string(here));
         return;
       }
       if (std::string here = extent_of_others(problem.key); !here.empty()) {
-        builder.fix(fmt::format("the extent of a tile along an axis is '{}' here", here), loc, here);
+        rename(fmt::format("the extent of a tile along an axis is '{}' here", here), here);
         return;
       }
       if (problem.key == "BLOCK_SIZE" || problem.key == "BLOCK") {
         builder.help("each axis of a tile has an extent: BM=64 is that of axis 'm'");
         return;
       }
-      if (!problem.expected.empty()) builder.suggest(diagnostics.sources(), loc, problem.key, {problem.expected});
+      bool is_near = !problem.expected.empty();
+      if (is_near && builder.suggest(diagnostics.sources(), loc, problem.key, {problem.expected})) return;
+      builder.help("BM=64 is the extent of a tile along axis 'm', block={\"batch\": 4} that along axis 'batch'; "
+                   "docs/schedules.md has the other keys");
       return;
     }
     case ScheduleProblem::Kind::WrongKind:
@@ -226,8 +249,8 @@ void report(const ScheduleProblem& problem, Loc loc, DiagnosticEngine& diagnosti
                          problem.found);
       return;
     case ScheduleProblem::Kind::OutOfRange:
-      diagnostics.report(diag::schedule_value_range, loc, problem.key, problem.found,
-                         problem.expected);
+      diagnostics.report(diag::schedule_value_range, loc, problem.key, problem.found, problem.expected)
+          .help(fmt::format("the nearest value is {}", problem.nearest));
       return;
   }
 }

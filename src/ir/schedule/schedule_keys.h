@@ -13,6 +13,11 @@
 #include "ir/numbers/machine.h"
 #include "support/diagnostic.h"
 
+namespace tessera {
+class Context;
+class Op;
+}
+
 namespace tessera::schedule {
 
 enum class ScheduleValueKind : uint8_t { Int, Ints, Bool, Word, Axes, Roles };
@@ -58,6 +63,11 @@ const ScheduleKey* find_schedule_key(std::string_view name);
 /// What a value of the key has to be, for messages: "a number", "one of none, xor".
 std::string expected_value(const ScheduleKey& key);
 
+/// A key's place, as `key_places` of a kernel have it.
+Attr key_place(Context& context, Loc place);
+/// Where the source gives a key of the kernel's schedule; the kernel where it does not.
+Loc place_of_key(Op* kernel, std::string_view key);
+
 /// One error in a schedule.
 struct ScheduleProblem {
   enum class Kind : uint8_t { UnknownKey, WrongKind, OutOfRange };
@@ -66,6 +76,7 @@ struct ScheduleProblem {
   std::string expected;  ///< WrongKind: what the key takes; OutOfRange: the bounds; UnknownKey: the
                          ///< nearest key
   std::string found;
+  std::string nearest = {};  ///< OutOfRange: the value within the bounds
 };
 
 /// Checks one value against its key.

@@ -50,7 +50,7 @@ void expect_barrier(OpVerifier& verifier, Value* value) {
   verifier.error("the barrier must be a slot of tile.barriers");
 }
 
-/// The most shared memory that any machine has, with room to spare.
+/// More shared memory than any machine has.
 constexpr int64_t max_shared_bytes = int64_t(1) << 24;
 
 /// Bytes of the elements of a type of constant extents; max_shared_bytes + 1 where they are more.

@@ -116,7 +116,7 @@ bool may_end_after_write(Value* root) {
 
 // Kernels that may write over what they read.
 
-/// Elementwise work on tiles, whose elements meet no others. A kernel with any other op writes elsewhere.
+/// Elementwise work on tiles: no element depends on another one. A kernel with any other op writes elsewhere.
 bool is_local(Op* op) {
   using S = schedule::OpKind;
   if (op->info().elementwise != ElementwiseKind::None) return true;

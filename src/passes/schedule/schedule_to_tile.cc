@@ -73,6 +73,7 @@ class KernelLowering {
         To::epilogue(kernel_->node(From::epilogue)),
         To::assume(kernel_->node(From::assume)),
         To::own(kernel_->node(From::own)),
+        To::key_places(kernel_->node(From::key_places)),
         To::fallback(kernel_->node(From::fallback))};
     OpState state;
     state.info = tile::info(tile::OpKind::Kernel);

@@ -87,8 +87,13 @@ std::string extra_text(const CLI::App& app) {
     for (const std::string& each : option->get_lnames()) names.push_back("--" + each);
   }
   bool is_compiler = std::ranges::count(names, "--dump") != 0;
+  bool takes_inputs = std::ranges::count(names, "--input") != 0;
   std::string here = is_compiler ? option_here(name) : std::string();
-  return fmt::format("there is no option '{}'{}", name, here.empty() ? suggestion(name, names) : here);
+  if (here.empty()) here = suggestion(name, names);
+  if (here.empty() && takes_inputs && name.starts_with("--")) {
+    here = fmt::format("; an input of that name is given by --input {}=VALUE", name.substr(2));
+  }
+  return fmt::format("there is no option '{}'{}", name, here);
 }
 
 /// "FILE", "--output FILE".

@@ -69,6 +69,16 @@ void take_count(CLI::Option& option, uint64_t least, uint64_t most) {
   });
 }
 
+void take_number(CLI::Option& option, double least, double most) {
+  option.check([least, most](const std::string& text) {
+    double number = 0;
+    auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), number);
+    bool is_whole = status == std::errc() && end == text.data() + text.size();
+    bool fits = is_whole && number >= least && number <= most;  // no NaN does
+    return fits ? std::string() : fmt::format("'{}' is not a number from {} to {}", text, least, most);
+  });
+}
+
 void take_one_of(CLI::Option& option, std::vector<std::string> words) {
   std::string shown = "{" + CLI::detail::join(words, ",") + "}";  // as the parser's own check has it: --help reads it
   auto refuse = [words = std::move(words)](const std::string& text) {

@@ -22,6 +22,8 @@ std::optional<uint64_t> read_byte_size(std::string_view text);
 void take_byte_size(CLI::Option& option);
 /// Has the option take whole numbers from `least` to `most`.
 void take_count(CLI::Option& option, uint64_t least, uint64_t most = UINT64_MAX);
+/// Has the option take numbers from `least` to `most`.
+void take_number(CLI::Option& option, double least, double most);
 /// Has the option take one of these words, which --help lists.
 void take_one_of(CLI::Option& option, std::vector<std::string> words);
 /// Has the option take folders that are there.

@@ -87,9 +87,22 @@ std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<
   return cost.programs > 0 ? cost : Cost{.flops = 0, .dims = dims};  // formulas hold of launches that have a program
 }
 
-namespace {
+std::string short_text(const format::Expr& expr, const std::vector<std::string>& names) {
+  constexpr size_t longest_text = 200;  // bytes
+  std::string text = format::expr_text(expr, names);
+  return text.size() > longest_text ? text.substr(0, longest_text) + "..." : text;
+}
 
-constexpr size_t longest_text = 200;  // bytes of an expression
+KernelFacts launched(KernelFacts kernel, const TargetFacts& target) {
+  for (const EntryFacts& entry : target.entries) {
+    for (const LaunchFacts& launch : entry.launches) {
+      if (!kernel.cost && launch.kernel == kernel.kernel) kernel.cost = launch.cost;
+    }
+  }
+  return kernel;
+}
+
+namespace {
 
 /// Follows the steps of a plan and collects launches and lives.
 class EntryReader {
@@ -193,12 +206,10 @@ class EntryReader {
     facts_.launches.push_back(std::move(launch));
   }
 
-  /// The text of an expression, which many steps may use: it is made once, and cut where it is long.
+  /// The text of an expression, which many steps may use: it is made once.
   const std::string& text_of(uint32_t expr) {
     std::string& text = texts_[expr];
-    if (!text.empty()) return text;
-    text = format::expr_text(plan_.exprs[expr], names_);
-    if (text.size() > longest_text) text = text.substr(0, longest_text) + "...";
+    if (text.empty()) text = short_text(plan_.exprs[expr], names_);
     return text;
   }
 

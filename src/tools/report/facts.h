@@ -45,6 +45,8 @@ PeakFigures figures_of(const Machine& machine, const Options& options);
 
 /// What readers know a kernel by: what it is called in the source, then its symbol.
 std::string title_of(const format::KernelMeta& kernel);
+/// The text of an expression, cut where it is long.
+std::string short_text(const format::Expr& expr, const std::vector<std::string>& names);
 
 struct LaunchFacts {
   size_t step = 0;
@@ -90,6 +92,9 @@ struct TargetFacts {
   std::vector<KernelFacts> kernels;
   std::vector<EntryFacts> entries;
 };
+
+/// The kernel with the cost of its first launch, where it has none of its own.
+KernelFacts launched(KernelFacts kernel, const TargetFacts& target);
 
 /// Numbers of a launch; nothing where an expression has no value.
 std::optional<Cost> cost_of(const format::KernelMeta& kernel, const std::vector<int64_t>& dims);

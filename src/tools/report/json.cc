@@ -28,16 +28,6 @@ Json cost_json(const Cost& cost, const format::KernelMeta& kernel, const Machine
           {"bound_by", time.is_memory_bound() ? "memory" : "compute"}};
 }
 
-/// The kernel with the cost of its first launch, where it has none of its own.
-KernelFacts launched(KernelFacts kernel, const TargetFacts& target) {
-  for (const EntryFacts& entry : target.entries) {
-    for (const LaunchFacts& launch : entry.launches) {
-      if (!kernel.cost && launch.kernel == kernel.kernel) kernel.cost = launch.cost;
-    }
-  }
-  return kernel;
-}
-
 /// Null where dots, if there are any, are multiply-adds.
 Json instruction_json(const format::KernelFragments& fragments) {
   if (fragments.mma.empty()) return Json();

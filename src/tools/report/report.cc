@@ -57,16 +57,12 @@ class Gatherer {
       if (!target.machine || kernels == reflection_.kernels.end()) {
         return error("nothing is known of the target ", format::in_quotes(name));
       }
-      bool has_entries = !manifest_.entries.empty();
-      for (const format::KernelMeta& kernel : kernels->second) {
-        target.kernels.push_back({&kernel, has_entries ? std::nullopt : cost_at(kernel, options_)});
-      }
-      std::ranges::stable_sort(target.kernels, comes_before, [](const KernelFacts& k) { return k.kernel->name; });
       for (const format::ManifestEntry& entry : manifest_.entries) {
         if (!is_reported(entry)) continue;
         format::Outcome added = add_entry(entry, name, kernels->second, target);
         if (!added) return added.error();
       }
+      add_kernels(kernels->second, target);
       if (format::Outcome fits = check_fit(target); !fits) return fits.error();
     }
     return targets;
@@ -113,6 +109,20 @@ class Gatherer {
     if (!facts) return facts.error();
     target.entries.push_back(std::move(*facts));
     return {};
+  }
+
+  /// All kernels, or those of the entries that were asked for.
+  void add_kernels(const std::vector<format::KernelMeta>& kernels, TargetFacts& target) const {
+    auto is_reported = [&](const format::KernelMeta& kernel) {
+      auto has_it = [&](const EntryFacts& entry) { return std::ranges::count(entry.plan.kernels, kernel.name) != 0; };
+      return options_.entries.empty() || std::ranges::any_of(target.entries, has_it);
+    };
+    bool has_entries = !manifest_.entries.empty();
+    for (const format::KernelMeta& kernel : kernels) {
+      if (!is_reported(kernel)) continue;
+      target.kernels.push_back({&kernel, has_entries ? std::nullopt : cost_at(kernel, options_)});
+    }
+    std::ranges::stable_sort(target.kernels, comes_before, [](const KernelFacts& k) { return k.kernel->name; });
   }
 
   const format::BundleView& bundle_;

@@ -1,5 +1,5 @@
-// The report for people: a section per target, in it the kernels with their expressions, then the
-// entries with their launches and the live ranges of their temporaries.
+// The report for people: a section per target, in it the kernels with their expressions, or with the numbers of their
+// first launch, then the entries with their launches and the live ranges of their temporaries.
 
 #include <fmt/format.h>
 
@@ -14,17 +14,31 @@ namespace tessera::report {
 
 namespace {
 
-std::string expr_of(const format::Expr& expr, const format::KernelMeta& kernel) {
-  return format::expr_text(expr, kernel.dims);
+/// A unit of support/render/units.h, and what formulas have for it.
+struct Unit {
+  std::string (*text)(double number);
+  std::string_view of_formula;
+};
+constexpr Unit flop_unit{flop_text, ""};
+constexpr Unit byte_unit{bytes_text, " bytes"};
+
+/// A number where the launch is known or nothing depends on it, else the formula.
+template <typename Number>
+std::string amount_text(const KernelFacts& facts, const format::Expr& expr, Number Cost::* number, const Unit& unit) {
+  std::optional<int64_t> known;
+  if (facts.cost) known = (*facts.cost).*number;
+  if (!known && expr.size() == 1 && expr[0].op == format::ExprOp::Const) known = expr[0].value;
+  return known ? unit.text(double(*known)) : short_text(expr, facts.kernel->dims).append(unit.of_formula);
 }
 
-std::string flops_text(const format::KernelMeta& kernel) {
-  const format::KernelWork& work = kernel.work;
+std::string flops_text(const KernelFacts& facts) {
+  const format::KernelWork& work = facts.kernel->work;
   if (!work.flops) return "not known: the trip count of a loop depends on data";
   std::string text = work.at_most ? "at most " : "";
-  text += expr_of(*work.flops, kernel);
+  text += amount_text(facts, *work.flops, &Cost::flops, flop_unit);
   if (work.dot_dtype.empty()) return text;
-  return text + fmt::format(", of which {} in dots of {}", expr_of(work.dot_flops, kernel), work.dot_dtype);
+  std::string dots = amount_text(facts, work.dot_flops, &Cost::dot_flops, flop_unit);
+  return text + fmt::format(", of which {} in dots of {}", dots, work.dot_dtype);
 }
 
 /// The instruction that was chosen for dots; empty where there are none.
@@ -36,12 +50,13 @@ std::string dots_text(const format::KernelMeta& kernel) {
                      fragments.dtype_acc);
 }
 
-std::string grid_text(const format::KernelMeta& kernel) {
+std::string grid_text(const KernelFacts& facts) {
   std::string text;
-  for (const format::Expr& extent : kernel.grid) {
-    bool is_one_number = extent.size() == 1;
-    std::string one = expr_of(extent, kernel);
-    text += (text.empty() ? "" : " x ") + (is_one_number ? one : "(" + one + ")");
+  for (const format::Expr& extent : facts.kernel->grid) {
+    int64_t number = 0;
+    bool is_known = facts.cost && format::evaluate(extent, facts.cost->dims, number) == format::EvalStatus::Ok;
+    std::string one = is_known ? std::to_string(number) : short_text(extent, facts.kernel->dims);
+    text += (text.empty() ? "" : " x ") + (is_known || extent.size() == 1 ? one : "(" + one + ")");
   }
   return text.empty() ? "1" : text;
 }
@@ -56,7 +71,7 @@ class TextWriter {
       put("{}{}\n", out_.empty() ? "" : "\n", target.machine->name);
       put("  estimates for {}: {}/s in f32, {}/s in dots of 16 bits, {}/s\n", peak.of,
           flop_text(peak.f32 * 1e9), flop_text(peak.dot_16 * 1e9), bytes_text(peak.bandwidth * 1e9));
-      for (const KernelFacts& facts : target.kernels) write_kernel(facts, *target.machine);
+      for (const KernelFacts& facts : target.kernels) write_kernel(launched(facts, target), *target.machine);
       for (const EntryFacts& entry : target.entries) write_entry(entry, *target.machine);
     }
     return std::move(out_);
@@ -95,27 +110,26 @@ class TextWriter {
 
   void write_facts(const KernelFacts& facts, const Machine& machine) {
     const format::KernelMeta& kernel = *facts.kernel;
-    put("    programs   {}{}\n", grid_text(kernel), kernel.persistent ? ", run by persistent blocks" : "");
-    put("    flops      {}\n", flops_text(kernel));
+    put("    programs   {}{}\n", grid_text(facts), kernel.persistent ? ", run by persistent blocks" : "");
+    put("    flops      {}\n", flops_text(facts));
     if (std::string dots = dots_text(kernel); !dots.empty()) put("    dots       {}\n", dots);
-    put("    read       {} bytes\n", expr_of(kernel.work.reads, kernel));
-    put("    written    {} bytes\n", expr_of(kernel.work.writes, kernel));
+    put("    read       {}\n", amount_text(facts, kernel.work.reads, &Cost::reads, byte_unit));
+    put("    written    {}\n", amount_text(facts, kernel.work.writes, &Cost::writes, byte_unit));
     if (machine.is_gpu()) {
       write_resources(kernel, machine);
     } else {
-      put("    scratch    {} bytes a thread\n", expr_of(kernel.scratch, kernel));
+      put("    scratch    {} a thread\n", amount_text(facts, kernel.scratch, &Cost::scratch, byte_unit));
     }
-    if (facts.cost) {
-      write_cost(*facts.cost, kernel, machine);
-    }
+    if (facts.cost) write_cost(*facts.cost, kernel, machine);
   }
 
   void write_resources(const format::KernelMeta& kernel, const Machine& machine) {
     int64_t threads = kernel.block[0] * kernel.block[1] * kernel.block[2];
-    put("    shared     {} bytes of {}\n", kernel.smem_per_cta, machine.gpu.shared_per_block);
+    put("    shared     {} of {}\n", bytes_text(double(kernel.smem_per_cta)),
+        bytes_text(double(machine.gpu.shared_per_block)));
     if (kernel.regs_per_thread > 0) {
       put("    registers  {} a thread{}\n", kernel.regs_per_thread,
-          kernel.spills ? fmt::format(", {} bytes spilled", kernel.spills) : "");
+          kernel.spills ? fmt::format(", {} spilled", bytes_text(double(kernel.spills))) : "");
     } else {
       put("    registers  not known without --cubin\n");
     }
@@ -125,9 +139,14 @@ class TextWriter {
 
   void write_cost(const Cost& cost, const format::KernelMeta& kernel, const Machine& machine) {
     Estimate time = estimate(cost, kernel, machine, figures_of(machine, options_));
-    put("    a launch   {}{} programs, {} FLOP/byte, {} bound by {}\n", at_dims(cost, kernel), cost.programs,
-        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?", seconds_text(time.expected * 1e-6),
+    put("    a launch   {}{}, {} FLOP/byte, {} bound by {}\n", at_dims(cost, kernel),
+        counted(size_t(cost.programs), "program"), intensity_text(cost), seconds_text(time.expected * 1e-6),
         time.is_memory_bound() ? "memory" : "compute");
+  }
+
+  static std::string intensity_text(const Cost& cost) {
+    if (!cost.flops) return "?";
+    return cost.intensity() < 1000 ? fmt::format("{:.3g}", cost.intensity()) : fmt::format("{:.0f}", cost.intensity());
   }
 
   /// "at M = 64, N = 8: ", or nothing where a kernel has no dims.
@@ -175,8 +194,7 @@ class TextWriter {
     const Cost& cost = *launch.cost;
     Estimate time = estimate(cost, *launch.kernel, machine, figures_of(machine, options_));
     put("  {:>8} {:>10} {:>9} {:>9} {:>9}  {:>8}  {}", cost.programs, cost.flops ? flop_text(double(*cost.flops)) : "?",
-        bytes_text(double(cost.reads)), bytes_text(double(cost.writes)),
-        cost.flops ? fmt::format("{:.3g}", cost.intensity()) : "?",
+        bytes_text(double(cost.reads)), bytes_text(double(cost.writes)), intensity_text(cost),
         seconds_text(time.expected * 1e-6), time.is_memory_bound() ? "memory" : "compute");
     return time.expected * double(launch.times.value_or(1));
   }

@@ -1,4 +1,4 @@
-// What becomes of a bug of ours in the library: each place at which the evaluation tells an observer stands for one.
+// How the library reports a bug of ours: each place at which the evaluation tells an observer stands for one.
 
 #include <catch2/catch.hpp>
 

@@ -17,7 +17,7 @@ class AmxEmulator {
 
   /// Whether this process may execute the instructions themselves.
   static bool is_native();
-  /// Tile products carried out by emulation in this process.
+  /// How many dots of tiles were emulated in this process.
   static long products();
   /// Whether this thread has configured tiles that it did not release.
   static bool is_configured();

@@ -100,7 +100,7 @@ TEST_CASE("denormal products count as zeros in tile registers") {
 
 TEST_CASE("what is computed before a product leaves zeros in the padding") {
   AmxEmulator emulator;
-  // exp(0) is 1: without the zeros the padding of k would meet what lies past the edge of b.
+  // exp(0) is 1: without the zeros the padding of k would be multiplied by what lies past the edge of b.
   Product product(amx, false, "exp %x");
   std::vector<DimValues> edges = {sizes(5, 7, 3), sizes(33, 33, 33)};
   check_compiled(product.split(), *find_machine(amx), edges, 1e-6);

@@ -4,6 +4,7 @@
 
 #include "ir/graph/op_facts.h"
 #include "ir/tile/op_facts.h"
+#include "unit/ir/tile_fixture.h"
 
 using namespace tessera;
 
@@ -54,5 +55,24 @@ TEST_CASE("each op of a tile program has a cost, and what is cheap writes nothin
     INFO(row.name);
     CHECK((tile::facts(row).cost != tile::Cost::Unstated) == is_value(row));
     if (tile::facts(row).is_cheap) CHECK((row.effects & ~uint32_t(Reads)) == 0);
+  }
+}
+
+TEST_CASE("an op that exchanges elements is pure as long as its tile has no layout") {
+  for (std::string layout : {"", ", #blocked<64, vector = 1, warps = 4>"}) {
+    TextFixture test;
+    std::vector<std::string> body = {
+        "%a: tile<64, f32" + layout + "> = tile.full {value = 1.0}",
+        "%b: tile<1, f32> = tile.reduce %a, [] {axis = 0, keep = true, kind = \"sum\"}"};
+    FileId file = test.sources.add("test.tir", tile_kernel("", body));
+    auto modules = parse_modules(test.context, file, test.diagnostics);
+    REQUIRE(modules);
+    const Op* reduce = nullptr;
+    walk(modules->front()->body()->front(), [&](const Op* op) {
+      if (op->is(tile::info(tile::OpKind::Reduce))) reduce = op;
+    });
+    REQUIRE(reduce);
+    CHECK(reduce->info().has(Pure));
+    CHECK(reduce->is_pure() == layout.empty());
   }
 }

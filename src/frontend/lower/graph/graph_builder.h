@@ -105,6 +105,7 @@ class GraphBuilder final : public Lowering {
   Loc declared_at(const Value* value) const override;
   Dim size_of(const IrValue& value) override;
   bool is_counted(Dim size) const override;
+  bool is_in_loop() const override { return !function_.runtime_loops.empty(); }
   Dim as_written(Dim dim) override;
   Module* built() const override { return &module_; }
   bool may_grow(Loc) override { return true; }
@@ -374,14 +375,15 @@ class GraphBuilder final : public Lowering {
   Datum record_custom(const Function& function, std::vector<CallArgument> arguments, Loc loc);
   Datum call_rule(const CustomCall& call, const ast::Expr& rule, const std::vector<Value*>& inputs, Datum result,
                   Datum derivatives, Loc loc);
-  Value* derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc loc);
+  Value* derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc rule, Loc loc);
   void dissolve_records();
 
   // Functions whose values are computed again (graph_checkpoint.cc).
   bool is_kept_apart() const;
   Datum record_checkpoint(const CheckpointPolicy& policy, const std::function<Datum()>& run, Loc loc);
   Datum checked_result(Datum result, const std::string& of, Loc loc);
-  void warn_of_unused_names(const CheckpointPolicy& policy, Block* block, Loc loc);
+  Datum run_checkpoint(const CheckpointPolicy& policy, const std::function<Datum()>& run, Loc loc);
+  void warn_of_unused_names(const CheckpointPolicy& policy, Loc loc);
   Datum call_checkpointed(const CheckpointedFunction& function, std::vector<CallArgument> arguments, Loc loc);
   Datum checkpoint_name(const BoundArguments& arguments);
 
@@ -412,6 +414,7 @@ class GraphBuilder final : public Lowering {
   Datum tree_leaves(const BoundArguments& arguments);
   const ParamDeclaration* param_of(const Datum& value) const;
   bool update_param(const Datum& param, const Datum& value, const BoundArguments& arguments);
+  bool refuse_step(const BoundArguments& arguments);
   Datum update(const BoundArguments& arguments);
   Datum state_form(const Datum& of, const std::string& path, Loc loc,
                    std::vector<std::pair<std::string, std::vector<Dim>>>& params);
@@ -483,6 +486,12 @@ class GraphBuilder final : public Lowering {
   Block* nowhere_;          ///< of no function: where constants leave their intermediate ops
   std::vector<const Function*> open_entries_;  ///< that leave a dtype to their callers
   std::set<const ast::Def*> called_;
+  /// What checkpoint_name has named in the checkpoint that is run.
+  struct NamedValues {
+    size_t loops = 0;  ///< around the checkpoint
+    std::set<std::string, std::less<>> names;
+  };
+  NamedValues named_;
   std::set<const ast::Def*> with_rules_;  ///< of which the rules were looked at
   std::map<const ParamDeclaration*, std::optional<ParamType>> param_types_;
   struct Initialiser {
@@ -498,5 +507,9 @@ const TypePattern* open_state(const TypePattern& pattern);
 std::string subject(const IrValue& value, std::string_view otherwise);
 /// "dimension 1 of 'x'".
 std::string dimension_of(size_t axis, std::string_view what);
+/// Says why a number is none of a float dtype.
+void help_range(DiagnosticEngine::Builder& builder, const Datum& number, DType dtype);
+/// "a list of 2 values"; of what is no sequence its description.
+std::string with_count(const Datum& value);
 
 }  // namespace tessera::frontend

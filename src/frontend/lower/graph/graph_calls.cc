@@ -113,6 +113,13 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     if (!bind_constant(parameter, argument(i), locs[i], bindings)) return false;
   }
   const Bindings constants = bindings;
+  std::vector<const TypePattern*> patterns;
+  auto ask = [&] {
+    patterns.clear();
+    ShapeQuestion question = ask_arguments(signature, scope, locs, patterns);
+    question.fits = [&](const Shapes& shapes) { return binds(patterns, shapes, constants, *function.scope); };
+    return question;
+  };
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
     const auto* state = argument(i).object_as<StateValue>();
@@ -124,12 +131,6 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     auto tensor = sized ? *state->field("K") : expect_tensor(argument(i), locs[i], what);
     if (!tensor) return false;
     ArgumentType type = argument_type(*tensor, parameter.name, locs[i]);
-    std::vector<const TypePattern*> patterns;
-    auto ask = [&] {
-      ShapeQuestion question = ask_arguments(signature, scope, locs, patterns);
-      question.fits = [&](const Shapes& shapes) { return binds(patterns, shapes, constants); };
-      return question;
-    };
     if (!bind_symbols(evaluator_, parameter.type, type, parameter.name, bindings, ask)) return false;
   }
   define_symbols(bindings, function, scope);
@@ -151,7 +152,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     if (is_tensor_pattern(parameter.type)) {
       auto tensor = expect_tensor(value, locs[i], what);
       ArgumentType type = argument_type(*tensor, parameter.name, locs[i]);
-      if (!check_expressions(evaluator_, parameter.type, type, parameter.name, scope)) return false;
+      if (!check_expressions(evaluator_, parameter.type, type, parameter.name, scope, ask)) return false;
       value = Datum::ir(*tensor);
     }
     TypePattern pattern = parameter.type;
@@ -211,9 +212,9 @@ std::optional<Datum> GraphBuilder::call_function(const Function& function, std::
                                                  Loc loc) {
   check_rules(function);
   if (has_rule(function)) return record_custom(function, std::move(arguments), loc);
-  if (!function.checkpoint || !is_kept_apart()) return call_body(function, arguments, loc);
+  if (!function.checkpoint) return call_body(function, arguments, loc);
   auto run = [&] { return *call_body(function, arguments, loc); };
-  return record_checkpoint(*function.checkpoint, run, loc);
+  return run_checkpoint(*function.checkpoint, run, loc);
 }
 
 std::optional<Datum> GraphBuilder::call_body(const Function& function, std::vector<CallArgument>& arguments, Loc loc) {

@@ -2,7 +2,7 @@
 // for a derivative, its ops are in the region of a gir.checkpoint; src/ir/graph/derive/checkpoint.cc has the rules.
 
 #include <algorithm>
-#include <set>
+#include <utility>
 
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/function.h"
@@ -50,7 +50,6 @@ Datum GraphBuilder::record_checkpoint(const CheckpointPolicy& policy, const std:
   for (const Leaf& leaf : leaves_of(result)) given.push_back(leaf.value);
   size_t count = given.size();
   std::ranges::copy(kept_values(block, policy), std::back_inserter(given));
-  warn_of_unused_names(policy, block, loc);
   yield(given, loc);
   leave(empty);
   Op* op = region_op(OpKind::Checkpoint, {}, given,
@@ -75,24 +74,29 @@ Datum GraphBuilder::checked_result(Datum result, const std::string& of, Loc loc)
 }
 
 /// A name that nothing in the function has keeps nothing.
-void GraphBuilder::warn_of_unused_names(const CheckpointPolicy& policy, Block* block, Loc loc) {
-  std::set<std::string, std::less<>> known;
-  for (Op* op : *block) {
-    if (op->is(graph::info(OpKind::Named))) known.emplace(op->attr(graph::attr::Named::name));
-  }
+void GraphBuilder::warn_of_unused_names(const CheckpointPolicy& policy, Loc loc) {
   for (const std::string& name : policy.names) {
-    if (known.count(name)) continue;
+    if (named_.names.contains(name)) continue;
     report(diag::hint_no_effect, loc, fmt::format("'{}' in the policy of 'checkpoint'", name), "any target")
         .help(fmt::format("checkpoint_name(x, \"{}\") names a value in the function, outside of run-time loops and of "
                           "other checkpoints", name));
   }
 }
 
+/// Runs a function with a policy, whose names are looked for also where no derivative asks for them.
+Datum GraphBuilder::run_checkpoint(const CheckpointPolicy& policy, const std::function<Datum()>& run, Loc loc) {
+  NamedValues outer = std::exchange(named_, {function_.runtime_loops.size(), {}});
+  Datum result = is_kept_apart() ? record_checkpoint(policy, run, loc) : run();
+  if (!result.is_poison()) warn_of_unused_names(policy, loc);
+  named_ = std::move(outer);
+  return result;
+}
+
 /// A call of checkpoint(f).
 Datum GraphBuilder::call_checkpointed(const CheckpointedFunction& function, std::vector<CallArgument> arguments,
                                       Loc loc) {
   auto run = [&] { return evaluator_.call(function.function(), std::move(arguments), loc); };
-  return is_kept_apart() ? record_checkpoint(function.policy(), run, loc) : run();
+  return run_checkpoint(function.policy(), run, loc);
 }
 
 /// checkpoint_name(x, name): x.
@@ -107,6 +111,7 @@ Datum GraphBuilder::checkpoint_name(const BoundArguments& arguments) {
            describe(arguments[wrong]), wrong ? "a string with at least one character" : "a tensor");
     return Datum::poison();
   }
+  if (function_.runtime_loops.size() == named_.loops) named_.names.emplace(name.as_string());
   if (!is_kept_apart()) return x;
   IrValue named = x.as_ir();
   named.value = builder_.value(graph::info(OpKind::Named), {{named.value}},

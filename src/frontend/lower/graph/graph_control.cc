@@ -96,7 +96,10 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       return std::nullopt;
     }
     if (!fits) {
-      report(diag::loop_carried_type, binding->loc, carried.names[i], describe(carried.before[i]), describe(after));
+      auto builder = report(diag::loop_carried_type, binding->loc, carried.names[i], with_count(carried.before[i]),
+                            with_count(after));
+      bool grows = after.is(DatumKind::List) && with_count(carried.before[i]) != with_count(after);
+      if (grows) builder.help(help_for_filling(carried.names[i]));
       return std::nullopt;
     }
     for (size_t k = 0; k < was.size(); ++k) {
@@ -113,9 +116,8 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       outer.set(name, Datum::object(std::make_shared<LocalName>()), now->loc);
     } else if (!equal(before->value, now->value)) {
       std::string tensor = fmt::format("start with a tensor: {} = {}", name, start_text(before->value, now->value));
-      std::string rows = fmt::format("start with a tensor {0} = zeros((S, D), f32), and give it rows: {0} = "
-                                     "where((arange(S, i64) == i)[:, None], value, {0})", name);
-      report(diag::loop_carried_constant, now->loc, name).help(before->value.is(DatumKind::List) ? rows : tensor);
+      bool is_list = before->value.is(DatumKind::List);
+      report(diag::loop_carried_constant, now->loc, name).help(is_list ? help_for_filling(name) : tensor);
       return std::nullopt;
     }
   }

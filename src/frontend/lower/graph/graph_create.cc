@@ -248,7 +248,8 @@ Datum GraphBuilder::arange(const BoundArguments& arguments) {
   if (is_integer(*dtype) && surely > 0 && !has_integer(*dtype, surely - 1)) {
     report(diag::number_not_of_dtype, arguments.locs[0],
            fmt::format("{}, the last number of this arange,", dims().sub(size, dims().constant(1))->text),
-           to_string(*dtype));
+           to_string(*dtype))
+        .help(fmt::format("a wider dtype has it: arange({}, i64)", size->text));
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

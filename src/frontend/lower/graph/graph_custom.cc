@@ -61,6 +61,17 @@ std::vector<CallArgument> in_order(const Function& function, const std::vector<C
   return ordered;
 }
 
+/// Whether a function can be called with arguments by position; by name it is left to the call.
+bool takes(const Function& function, const std::vector<CallArgument>& arguments) {
+  size_t least = 0, most = 0;
+  for (const ast::Parameter& parameter : function.parameters()) {
+    most += !parameter.keyword_only;
+    least += !parameter.keyword_only && !parameter.default_value;
+  }
+  bool has_names = std::ranges::any_of(arguments, [](const CallArgument& each) { return !each.name.empty(); });
+  return has_names || (arguments.size() >= least && arguments.size() <= most);
+}
+
 }  // namespace
 
 /// Runs a call of a function that has a rule, in the region of an op of its own.
@@ -121,17 +132,26 @@ Datum GraphBuilder::call_rule(const CustomCall& call, const ast::Expr& rule, con
   if (function.is_poison()) return function;
   std::vector<CallArgument> given{{"", std::move(result), loc}, {"", std::move(derivatives), loc}};
   for (CallArgument& argument : with_tensors(call.arguments, inputs)) given.push_back(std::move(argument));
-  return evaluator_.call(function, std::move(given), loc);
+  bool fits = !function.is(DatumKind::Function) || takes(function.as_function(), given);
+  if (fits) return evaluator_.call(function, std::move(given), loc);
+  report(diag::wrong_argument_count, rule.loc, fmt::format("the rule of {}", call.function->name),
+         counted(function.as_function().parameters().size(), "argument"), counted_verb(given.size()))
+      .label(loc, "the derivative is asked for here")
+      .help(&rule == call.function->jvp ? "a rule of @custom_jvp takes the result, a tuple of the directions, and the "
+                                          "arguments of the function"
+                                        : "a rule of @custom_vjp takes the result, its cotangent, and the arguments of "
+                                          "the function");
+  return Datum::poison();
 }
 
 /// A derivative that a rule gave for a value; null when an error was reported.
-Value* GraphBuilder::derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc loc) {
+Value* GraphBuilder::derivative_like(const Datum& given, Value* value, const CustomCall& call, Loc rule, Loc loc) {
   const Type type = value->type();
   bool fits =
       given.is_ir() && is_float(given.as_ir().value->type()->dtype) && given.as_ir().value->type()->dims == type->dims;
   if (fits) return convert(given.as_ir().value, type->dtype);
   if (!given.is_poison()) {
-    report(diag::wrong_kind, call.function->loc, fmt::format("what the rule of '{}' gives", call.function->name),
+    report(diag::wrong_kind, rule, fmt::format("what the rule of '{}' gives", call.function->name),
            describe(given), fmt::format("a derivative of floats with dims {}", to_text(type->dims)))
         .label(loc, "the derivative is asked for here");
   }
@@ -210,11 +230,12 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
 
   void set_tangents(Op* op, const Datum& given, const CustomCall& call, graph::Forward& forward) {
     std::vector<Datum> parts;
-    if (!parts_of(call.result, given, call, parts)) return forward.refuse(op, "");
+    Loc rule = call.function->jvp->loc;
+    if (!parts_of(call.result, given, call, rule, parts)) return forward.refuse(op, "");
     for (size_t i = 0; i < parts.size(); ++i) {
       Value* result = op->result(unsigned(i));
       if (!is_float(result->type()->dtype) || parts[i].is_none()) continue;
-      Value* tangent = graph_.derivative_like(parts[i], result, call, loc_);
+      Value* tangent = graph_.derivative_like(parts[i], result, call, rule, loc_);
       if (!tangent) return forward.refuse(op, "");
       forward.set(result, tangent);
     }
@@ -227,7 +248,8 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
       if (!leaves_of(argument.value).empty()) arguments.push_back(argument.value);
     }
     Datum all = arguments.size() == 1 ? arguments[0] : Datum::tuple(std::move(arguments));
-    if (!parts_of(all, given, call, parts)) return backward.refuse(op, "");
+    Loc rule = call.function->vjp->loc;
+    if (!parts_of(all, given, call, rule, parts)) return backward.refuse(op, "");
     std::vector<Value*> inputs = op->ins(graph::in::CustomTangent::inputs);
     std::vector<Value*> tangents = op->ins(graph::in::CustomTangent::tangents);
     size_t next = 0;
@@ -235,14 +257,14 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
       if (!is_float(inputs[i]->type()->dtype)) continue;
       Value* tangent = tangents[next++];
       if (parts[i].is_none()) continue;
-      Value* cotangent = graph_.derivative_like(parts[i], tangent, call, loc_);
+      Value* cotangent = graph_.derivative_like(parts[i], tangent, call, rule, loc_);
       if (!cotangent) return backward.refuse(op, "");
       backward.add(tangent, cotangent);
     }
   }
 
   /// What a rule gave for each tensor of a value; None for 0. False when an error was reported.
-  bool parts_of(const Datum& value, const Datum& given, const CustomCall& call, std::vector<Datum>& parts) {
+  bool parts_of(const Datum& value, const Datum& given, const CustomCall& call, Loc rule, std::vector<Datum>& parts) {
     if (given.is_poison()) return false;
     size_t count = leaves_of(value).size();
     if (count == 0) return true;
@@ -256,13 +278,22 @@ class GraphBuilder::Library final : public graph::DerivativeLibrary {
     }
     bool fits = value.is_sequence() && given.is_sequence() && value.elements().size() == given.elements().size();
     if (!fits) {
-      graph_.report(diag::wrong_kind, call.function->loc,
-                    fmt::format("what the rule of '{}' gives", call.function->name), describe(given),
-                    fmt::format("one for each of {} tensors, in the form that these have,", count));
+      std::string wanted = value.is_sequence()
+                               ? fmt::format("a tuple of {}", counted(value.elements().size(), "derivative"))
+                               : "one derivative";
+      std::string what = fmt::format("what the rule of '{}' gives", call.function->name);
+      auto builder = graph_.report(diag::wrong_kind, rule, what, with_count(given), wanted);
+      builder.label(loc_, "the derivative is asked for here");
+      bool is_forward = call.function->jvp && call.function->jvp->loc == rule;
+      if (is_forward && value.is_ir()) {
+        builder.help("the second argument of the rule is a tuple of directions: dx[0] is that of the first argument");
+      } else if (!is_forward) {
+        builder.help("the rule gives a derivative for each argument that has tensors, of one alone no tuple");
+      }
       return false;
     }
     for (size_t i = 0; i < value.elements().size(); ++i) {
-      if (!parts_of(value.elements()[i], given.elements()[i], call, parts)) return false;
+      if (!parts_of(value.elements()[i], given.elements()[i], call, rule, parts)) return false;
     }
     return true;
   }

@@ -154,8 +154,11 @@ bool GraphBuilder::refuse_derivative(const graph::NoDerivative& refused, Loc loc
     size_t number = size_t(refused.op->attr(graph::attr::CustomCall::call));
     what = fmt::format("function '{}'", function_.custom_calls[number].function->name);
   }
-  report(diag::unsupported_derivative, refused.op->loc(), what, refused.why)
-      .label(loc, "a derivative is asked for here");
+  auto builder = report(diag::unsupported_derivative, refused.op->loc(), what, refused.why);
+  builder.label(loc, "a derivative is asked for here");
+  if (refused.op->is(graph::info(OpKind::KernelCall))) {
+    builder.help("a function that calls it has one by a rule before its 'def': @custom_vjp(lambda y, dy, x: …)");
+  }
   return false;
 }
 

@@ -78,9 +78,14 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, const Operator
     builder.fix("'/' divides floats; '//' gives the whole part of the quotient",
                 {{at.left.loc.behind(), ".0"}, {at.right.loc.before(), "cast("}, {at.right.loc.behind(), ", f32)"}});
   } else if (kind == ElementwiseKind::Div) {
-    std::string message = "'//' divides integers; for a quotient with a fraction, cast to f32 first";
-    bool is_operator = source_text(session().sources(), loc) == "/";
-    is_operator ? builder.fix(std::move(message), loc, "//") : builder.help(std::move(message));
+    auto operand_text = [&](const OperatorPlace::Operand& operand, std::string_view otherwise) {
+      bool is_simple = is_operand(session().sources(), operand.loc) && !session().is_builtin(operand.loc);
+      return is_simple ? source_text(session().sources(), operand.loc) : std::string(otherwise);
+    };
+    std::string x = operand_text(at.left, "x"), y = operand_text(at.right, "y");
+    std::string divisor = at.right.value ? fmt::format("cast({}, f32)", y) : y;
+    builder.help(fmt::format("a quotient with a fraction is one of floats: cast({}, f32) / {}", x, divisor))
+        .help(fmt::format("the whole part of the quotient is {} // {}", x, y));
   } else if (takes_masks && is_float(dtype)) {
     std::string sign = blame().written(kind, loc);
     bool is_sign = (sign == "&" || sign == "|") && is_compared(session().sources(), at.left.loc, at.right.loc);
@@ -103,7 +108,7 @@ bool GraphBuilder::check_numbers(std::span<const Datum> operands, DType storage,
     if (!is_float(storage) || !each.is_number() || has_number(storage, each.as_double())) continue;
     auto builder = report(diag::number_not_of_dtype, at.loc, to_text(each), to_string(storage));
     blame().label_operand(builder, at, storage);
-    if (std::abs(each.as_double()) < 1) builder.help("it is nearer to 0 than any other number of that dtype");
+    help_range(builder, each, storage);
     return false;
   }
   return true;

@@ -138,10 +138,14 @@ void GraphBuilder::check_argument_names(const Function& function) {
     }
     auto [it, fresh] = seen.try_emplace(name, what);
     if (fresh) continue;
-    auto builder = report(diag::ambiguous_argument, function.loc, function.name, name,
+    auto own = std::ranges::find_if(function.parameters(), [&](const auto& each) { return each.name.text == name; });
+    bool is_own = own != function.parameters().end();
+    auto builder = report(diag::ambiguous_argument, is_own ? own->name.loc : function.loc, function.name, name,
                           it->second.first, what.first);
     if (what.second.known()) builder.label(what.second, "the param is declared here");
-    builder.help("give one of them another name");
+    bool is_seed = is_own && block->arg(i) == function_.seed;
+    builder.help(is_seed ? "leave it out: an entry with random numbers has a seed of its own"
+                         : "give one of them another name");
     return;
   }
 }
@@ -366,9 +370,11 @@ bool GraphBuilder::add_input(const Function& function, const Signature& signatur
   bool number = scalar || pattern.kind == PatternKind::DimParam;
   if (number && signature.declares_dim(parameter.name)) return add_size(function, parameter, scope);
   if (!tensor && !scalar && !pattern.loc.known()) {
+    bool is_device = parameter.name == "device";
     report(diag::unsupported_construct, parameter.loc,
            fmt::format("an entry whose parameter '{}' has no type", parameter.name))
-        .help(fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name));
+        .help(is_device ? "the device is chosen where the program is run, tsr run --device: leave it out"
+                        : fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name));
     return false;
   }
   if (pattern.kind == PatternKind::State || pattern.kind == PatternKind::Tuple) {
@@ -674,6 +680,12 @@ void GraphBuilder::build_initialiser(const ParamDeclaration& declaration) {
   if (good) {
     TypePattern pattern = read_type(evaluator_, *declaration.annotation, *declaration.scope);
     std::string what = fmt::format("the initial value of '{}'", declaration.name);
+    if (value.is_sequence()) {
+      report(diag::wrong_kind, expr.loc, what, describe(value), "a tensor")
+          .help("an initial value is normal(0.02), zeros() or a number; values of their own come from a file: "
+                "tsr run --params w.safetensors");
+      value = Datum::poison();
+    }
     if (value.is_scalar() || value.is(DatumKind::Bool)) {
       Value* filled = number(value, type->storage, type->dims, expr.loc);
       value = filled ? handle(filled, {type->storage, type->policies, false}, expr.loc)

@@ -31,8 +31,9 @@ bool read_bounds(Evaluator& evaluator, const Datum& value, Loc loc, Promise& pro
   }
   double low = value.elements()[0].as_double(), high = value.elements()[1].as_double();
   if (!(low <= high) || !std::isfinite(low) || !std::isfinite(high)) {
-    evaluator.report(diag::malformed_promise, loc,
-                     fmt::format("the bounds {}, which are not a range of numbers", to_text(value)));
+    auto builder = evaluator.report(diag::malformed_promise, loc,
+                                    fmt::format("the bounds {}, which are not a range of numbers", to_text(value)));
+    if (low > high) builder.help("the lowest number is the first: bounded=[lowest, greatest]");
     return false;
   }
   promise.bounds = {low, high};

@@ -19,8 +19,8 @@ void GraphBuilder::help_function(DiagnosticEngine::Builder& builder, const ast::
                                  std::string_view subject, Loc loc, std::optional<std::vector<Edit>> import) {
   std::string_view callee = function_here(name.text);
   std::string which = callee == name.text ? "a function" : fmt::format("the function '{}'", callee);
-  std::string message = fmt::format("'{}' is {}{}: {}({}, …)", name.text, which, import ? " of tessera.nn" : "", callee,
-                                    subject);
+  std::string message =
+      fmt::format("'{}' is {}{}: {}({}, …)", name.text, which, import ? " of tessera.nn" : "", callee, subject);
   std::string_view line = session().sources().file(loc.file).line(loc.line);
   size_t bracket = loc.column - 1 + loc.length;
   bool is_call = is_operand(session().sources(), loc) && !session().is_builtin(loc) && bracket + 1 < line.size() &&
@@ -80,7 +80,10 @@ std::optional<Datum> GraphBuilder::attribute(const Datum& object, const ast::Ide
   } else if (std::optional<std::vector<Edit>> import = library_import(session(), name.text, loc)) {
     help_function(builder, name, subject, loc, std::move(import));
   } else if (!builder.suggest(session().sources(), name.loc, name.text, {"T", "dtype", "shape"})) {
-    builder.help("a tensor has T, dtype and shape; functions stand alone: sum(x, axis=1)");
+    std::string near = nearest_function(name.text);
+    std::string example = near.empty() ? "sum(x, axis=1)" : fmt::format("{}({}, …)", near, subject);
+    if (!near.empty() && library_import(session(), near, loc)) example += " of tessera.nn";
+    builder.help(fmt::format("a tensor has T, dtype and shape; functions stand alone: {}", example));
   }
   return Datum::poison();
 }

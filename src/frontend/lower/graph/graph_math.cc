@@ -237,6 +237,8 @@ Datum GraphBuilder::embedding(const BoundArguments& arguments) {
                           to_string(ids->storage), "an integer dtype");
     if (is_integer(table->storage)) {
       blame().help_exchange(builder, "indices stand before the table", arguments.locs[0], arguments.locs[1]);
+    } else {
+      blame().help_conversion(builder, arguments.locs[0], DType::I32);
     }
     return Datum::poison();
   }
@@ -274,8 +276,8 @@ Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
   std::string of_logits = subject(*logits, "the argument 'logits'");
   std::string of_targets = subject(*targets, "the argument 'targets'");
   if (!is_integer(targets->storage)) {
-    report(diag::dtype_mismatch, arguments.locs[1], of_targets, to_string(targets->storage),
-           "an integer dtype");
+    report(diag::dtype_mismatch, arguments.locs[1], of_targets, to_string(targets->storage), "an integer dtype")
+        .help("targets are numbers of classes; soft_cross_entropy of tessera.nn takes probabilities");
     return Datum::poison();
   }
   const std::vector<Dim>& rows = logits->value->type()->dims;

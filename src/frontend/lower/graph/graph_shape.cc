@@ -16,7 +16,8 @@ std::optional<int64_t> GraphBuilder::expect_axis(const Datum& datum, size_t rank
   if (!axis) return std::nullopt;
   int64_t axes = int64_t(rank);
   if (*axis >= -axes && *axis < axes) return *axis < 0 ? *axis + axes : *axis;
-  report(diag::axis_out_of_range, loc, *axis, counted(rank, "dimension"), of);
+  auto builder = report(diag::axis_out_of_range, loc, *axis, counted(rank, "dimension"), of);
+  if (axes > 0) builder.help(fmt::format("axes count from 0: the last is {}, and also -1", axes - 1));
   return std::nullopt;
 }
 
@@ -73,7 +74,8 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   Dim count = evaluator_.simplified(element_count(dims(), x->value->type()->dims));
   auto is_rest = [](Dim d) { return d->is_constant(-1); };
   if (std::count_if(shape->begin(), shape->end(), is_rest) > 1) {
-    report(diag::open_extents, arguments.locs[1], to_text(*shape));
+    report(diag::open_extents, arguments.locs[1], to_text(*shape))
+        .help("one extent of -1 is what the others leave; write the others, as in (x.shape[0], -1)");
     return Datum::poison();
   }
   for (Dim dim : *shape) {
@@ -81,10 +83,11 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   }
   // -1 stands for what is left; a quotient that leaves a remainder is refused below.
   auto open = std::find_if(shape->begin(), shape->end(), is_rest);
+  Dim known = nullptr;  // the elements of the others
   if (open != shape->end()) {
     *open = dims().constant(1);
     if (!check_size(blame(), *shape, arguments.call)) return Datum::poison();
-    Dim known = element_count(dims(), *shape);
+    known = element_count(dims(), *shape);
     Dim left = exact_quotient(dims(), count, known);
     if (!left && !known->is_constant(0)) left = reduced_quotient(dims(), count, known);
     if (left) *open = evaluator_.simplified(left);
@@ -98,6 +101,9 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
                           wanted->text);
     builder.label(x->origin.known() ? x->origin : arguments.locs[0],
                   fmt::format("its shape is {}", to_text(x->value->type()->dims)));
+    if (known && blame().certainly_differ(wanted, count)) {
+      builder.help(fmt::format("nothing fits in the place of -1: {} does not divide {}", known->text, count->text));
+    }
     blame().help_clause(builder, {Relation::Equal, wanted, count}, "if nothing is ever left over");
     return Datum::poison();
   }
@@ -166,10 +172,13 @@ Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
     return Datum::poison();
   }
   size_t offset = shape->size() - old.size();
+  std::vector<Dim> wanted(shape->begin() + std::ptrdiff_t(offset), shape->end()), given = old;
   for (size_t i = 0; i < old.size(); ++i) {
-    if (old[i] == (*shape)[offset + i] || old[i]->is_constant(1)) continue;
-    report_unequal(blame(), arguments.call, place(*x, i, of),
-                   {(*shape)[offset + i], arguments.locs[1], dimension_of(offset + i, "the new shape")});
+    if (old[i]->is_constant(1)) given[i] = wanted[i];
+  }
+  if (std::optional<size_t> i = blame().differing_axis(given, wanted, false)) {
+    report_unequal(blame(), arguments.call, place(*x, *i, of),
+                   {wanted[*i], arguments.locs[1], dimension_of(offset + *i, "the new shape")});
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

@@ -251,7 +251,13 @@ bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {
 
 /// A clause on what is known while the entry is compiled, such as its dtypes.
 bool GraphBuilder::check_entry_clause(const ast::Expr& clause, Scope& scope) {
-  auto holds = evaluator_.expect_bool(evaluator_.evaluate(clause, scope), clause.loc, "a 'where' clause");
+  Datum value = evaluator_.evaluate(clause, scope);
+  if (value.is(DatumKind::Dim)) {
+    report(diag::wrong_kind, clause.loc, "a 'where' clause", describe(value), "a bool")
+        .help(fmt::format("a clause is a comparison: {} == 0", source_text(session().sources(), clause.loc)));
+    return false;
+  }
+  auto holds = evaluator_.expect_bool(value, clause.loc, "a 'where' clause");
   if (!holds) return false;
   if (!*holds) {
     report(diag::false_where, clause.loc, source_text(session().sources(), clause.loc), "");

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "frontend/fixes/operand_text.h"
 #include "frontend/lower/graph/graph_builder.h"
 #include "frontend/values/modules.h"
 #include "frontend/values/state.h"
@@ -168,6 +169,27 @@ bool GraphBuilder::update_param(const Datum& param, const Datum& value, const Bo
   return true;
 }
 
+/// Whether a value is what a step of an optimiser gives, weights and state, which is then reported.
+bool GraphBuilder::refuse_step(const BoundArguments& arguments) {
+  const Datum& given = arguments[1];
+  const auto* state = given.is(DatumKind::Tuple) && given.elements().size() == 2
+                          ? given.elements()[1].object_as<StateValue>()
+                          : nullptr;
+  if (!state || state->kind() != StateKind::OptimizerState) return false;
+  std::string param = source_text(session().sources(), arguments.locs[0]);
+  std::string step = source_text(session().sources(), arguments.locs[1]);
+  step = step.substr(0, step.find('('));
+  report(diag::wrong_kind, arguments.locs[1], "the new value of a param", "a tuple of weights and their state",
+         "one of weights")
+      .help(fmt::format("the two have names: weights, {0} = {1}(…), then update({2}, weights)", state->name(),
+                        step.empty() ? "adamw" : step, param.empty() ? "w" : param));
+  for (const Datum& each : function_.spent) {  // what uses it further on is no error of its own
+    const auto* spent = each.object_as<StateValue>();
+    if (spent->name() == state->name()) spent->revive();
+  }
+  return true;
+}
+
 /// update(param, value): from here on the param has that value, which stays when the entry has ended.
 Datum GraphBuilder::update(const BoundArguments& arguments) {
   bool is_inside = builder_.block() != function_.op->region()->front();
@@ -176,6 +198,7 @@ Datum GraphBuilder::update(const BoundArguments& arguments) {
                                                      : "'update' in a function that a transform is taken of");
     return Datum::poison();
   }
+  if (refuse_step(arguments)) return Datum::poison();
   std::vector<std::vector<Datum>> rows;
   if (!flatten(arguments[0], {arguments[1]}, "", arguments.call, rows)) return Datum::poison();
   for (const std::vector<Datum>& row : rows) {

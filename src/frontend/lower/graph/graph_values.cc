@@ -18,6 +18,22 @@ std::string dimension_of(size_t axis, std::string_view what) {
   return fmt::format("dimension {} of {}", axis, what);
 }
 
+std::string with_count(const Datum& value) {
+  if (!value.is_sequence()) return describe(value);
+  return fmt::format("{} of {}", describe(value), counted(value.elements().size(), "value"));
+}
+
+void help_range(DiagnosticEngine::Builder& builder, const Datum& number, DType dtype) {
+  if (!is_float(dtype) || !number.is_number()) return;
+  DType wider = has_number(DType::F32, number.as_double()) ? DType::F32 : DType::F64;
+  if (std::abs(number.as_double()) < 1) {
+    builder.help("it is nearer to 0 than any other number of that dtype");
+  } else if (dtype != DType::F64) {
+    builder.help(fmt::format("it is beyond the range of {}; a wider dtype has it: cast(x, {})", to_string(dtype),
+                             to_string(wider)));
+  }
+}
+
 /// The value under the dims that the facts have for its extents: the same elements in the same order.
 Value* GraphBuilder::under_facts(Value* value) {
   std::vector<Dim> extents;
@@ -175,8 +191,8 @@ Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<D
     blame().label_operand(builder, at, dtype);
     if (datum.is(DatumKind::Float) && is_integer(dtype)) {
       builder.help("an integer takes integers; cast(x, f32) makes a float of it first");
-    } else if (is_float(dtype) && datum.is_number() && std::abs(datum.as_double()) < 1) {
-      builder.help("it is nearer to 0 than any other number of that dtype");
+    } else {
+      help_range(builder, datum, dtype);
     }
     return nullptr;
   }

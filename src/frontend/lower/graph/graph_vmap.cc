@@ -177,9 +177,13 @@ Datum GraphBuilder::call_mapped(const MappedFunction& mapped, std::vector<CallAr
   const Datum& axes = mapped.in_axes();
   size_t positional = size_t(std::ranges::count_if(arguments, [](const auto& given) { return given.name.empty(); }));
   if (axes.is_sequence() && axes.elements().size() != positional) {
+    std::vector<std::string> shown(positional, "None");
+    for (size_t i = 0; i < std::min(positional, axes.elements().size()); ++i) shown[i] = to_text(axes.elements()[i]);
     report(diag::wrong_kind, loc, "'in_axes' of 'vmap'", to_text(axes),
            fmt::format("one for each of the {} arguments of this call", positional))
-        .label(mapped.loc(), "it is given here");
+        .label(mapped.loc(), "it is given here")
+        .help(fmt::format("None is that of an argument that all examples share: in_axes=({}{})",
+                          fmt::join(shown, ", "), positional == 1 ? "," : ""));
     return Datum::poison();
   }
   for (size_t i = 0; i < arguments.size(); ++i) {

@@ -2,6 +2,7 @@
 
 #include "frontend/lower/kernel/kernel_library.h"
 #include "frontend/evaluate/kernel_value.h"
+#include "frontend/fixes/operand_text.h"
 #include "frontend/values/dims.h"
 #include "ir/core/kernel_size.h"
 #include "ir/schedule/ops.h"
@@ -450,6 +451,20 @@ Value* KernelBuilder::with_result_dtype(Value* value, DType dtype, size_t n, Loc
   return ops_.convert(value, dtype);
 }
 
+/// Transposes a tile that is returned with its two axes exchanged; false for shapes that differ otherwise.
+bool KernelBuilder::help_transposed(DiagnosticEngine::Builder& builder, std::string_view given,
+                                    std::string_view wanted, Loc loc) {
+  size_t comma = given.find(", ");
+  if (comma == given.npos || comma != given.rfind(", ")) return false;
+  std::string_view first = given.substr(1, comma - 1), second = given.substr(comma + 2, given.size() - comma - 3);
+  if (wanted != fmt::format("[{}, {}]", second, first)) return false;
+  std::vector<Edit> edits;
+  if (kernel_.returned == 1) edits = postfixed(session().sources(), loc, ".T");
+  constexpr char help[] = "the tile is transposed by x.T";
+  edits.empty() ? builder.help(help) : builder.fix(help, std::move(edits));
+  return true;
+}
+
 bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
   if (result.is_poison()) return false;
   if (!result.is_ir() || !result.as_ir().value->type()->is(TypeKind::Tile)) {
@@ -474,6 +489,7 @@ bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
     auto builder = report(diag::kernel_result, loc, function_.name, to_text(dims), to_text(part));
     Loc declared = kernel_.signature->result ? kernel_.signature->result->loc : Loc{};
     if (declared.known()) builder.label(declared, fmt::format("of this a program makes {}", to_text(part)));
+    help_transposed(builder, to_text(dims), to_text(part), loc);
     return false;
   }
   std::vector<Value*> index;
@@ -486,7 +502,9 @@ bool KernelBuilder::store_result(const Datum& result, size_t n, Loc written) {
     auto builder = report(diag::kernel_result, loc, function_.name, given, wanted);
     if (kernel_.signature->result)
       builder.label(kernel_.signature->result->loc, fmt::format("of this a program makes {}", wanted));
-    builder.help("other block sizes would change its elements: exchange its axes, or those of the result");
+    if (!help_transposed(builder, given, wanted, loc)) {
+      builder.help("other block sizes would change its elements: exchange its axes, or those of the result");
+    }
     return false;
   }
   if (std::vector<const KernelAxis*> unused = unused_axes(place); !unused.empty()) {

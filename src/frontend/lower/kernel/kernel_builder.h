@@ -97,6 +97,7 @@ class KernelBuilder final : public Lowering {
   Datum from_attr(Attr attr);
   bool store_results(const CallFrame& done);
   bool store_result(const Datum& result, size_t n, Loc written);
+  bool help_transposed(DiagnosticEngine::Builder& builder, std::string_view given, std::string_view wanted, Loc loc);
   Value* with_result_dtype(Value* value, DType dtype, size_t n, Loc loc);
   void finish_kernel(schedule::KernelInstance& instance);
 
@@ -122,6 +123,8 @@ class KernelBuilder final : public Lowering {
   bool is_shared_by_columns(std::string_view axis) const;
   int64_t tile_extent(int64_t chosen, Dim extent) const;
   bool check_keywords(const ast::Decorator& decorator, bool is_tuned);
+  bool report_keys(const ast::Decorator& decorator, bool is_tuned);
+  void warn_of_replaced(const std::vector<ScheduleLayer>& layers);
   bool check_tuning(const ast::Argument& argument, const Datum& value);
   void warn_of_tuning(const Tuned& tuned, const std::map<std::string, int64_t>& block);
   std::map<std::string, int64_t> block_of(const ScheduleLayer& layer) const;
@@ -296,6 +299,8 @@ class KernelBuilder final : public Lowering {
 
   // Tiles by the axes that they are of, continued (kernel_places.cc).
   void warn_of_elements(const Datum& index, Dim tile, std::string_view by);
+  std::optional<std::vector<Datum>> split_index(const Datum& index, const IrValue& tensor, size_t tile_rank, Loc call,
+                                                std::string_view by);
   Value* tile_number(const Datum& index, Dim extent, Dim tile, Loc loc, std::string_view by);
   bool check_privileges(const TypePattern& type);
   bool declare_regions();

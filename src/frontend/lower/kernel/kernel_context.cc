@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <ranges>
 
 #include "frontend/lower/kernel/kernel_builder.h"
 #include "frontend/lower/kernel/kernel_library.h"
@@ -199,11 +200,32 @@ bool KernelBuilder::read_decorators(std::vector<ScheduleLayer>& layers) {
   for (const ast::Decorator& decorator : function_.def->decorators) {
     if (!read_decorator(decorator, layers)) return false;
   }
+  warn_of_replaced(layers);
   for (const auto& [schedule, loc] : function_.schedules) {
     layers.push_back(to_layer(context(), schedule, loc));
     if (layers.back().has_choices) kernel_.tuned.emplace_back(loc, layers.size() - 1);
   }
   return true;
+}
+
+/// Warns of a key that one decorator writes and a later one writes again. What overrides a schedule of a name, or
+/// choices, is meant so.
+void KernelBuilder::warn_of_replaced(const std::vector<ScheduleLayer>& layers) {
+  if (evaluator_.is_open()) return;
+  std::map<std::string, Loc> written;
+  for (const ScheduleLayer& layer : layers | std::views::reverse) {
+    if (layer.has_choices || session().is_builtin(layer.loc)) continue;
+    for (const std::string& key : layer.names()) {
+      std::optional<Loc> place = written_key(session().sources(), layer.loc, key);
+      if (!place) continue;
+      auto [later, is_last] = written.emplace(key, *place);
+      std::string said = fmt::format("replaced:{}:{}:{}", place->file, place->line, place->column);
+      if (is_last || !session().say_once(std::move(said))) continue;
+      session().diagnostics().report(diag::overwritten_value, *place, key)
+          .label(later->second, "the next one")
+          .help("leave one of the two out");
+    }
+  }
 }
 
 bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
@@ -248,6 +270,7 @@ bool KernelBuilder::check_keywords(const ast::Decorator& decorator, bool is_tune
   if (is_tuned) known = {"space", "metric", "budget_ms", "cache"};
   std::map<std::string_view, Loc> given;
   bool fits = true;
+  if (report_keys(decorator, is_tuned)) return false;
   for (const ast::Argument& argument : decorator.arguments) {
     std::string_view keyword = argument.name.text.empty() ? known[0] : argument.name.text;
     if (!std::ranges::count(known, keyword)) {
@@ -266,6 +289,21 @@ bool KernelBuilder::check_keywords(const ast::Decorator& decorator, bool is_tune
     return false;
   }
   return fits;
+}
+
+/// Reports arguments that are the keys of a schedule, which is a value of its own. False where they are not.
+bool KernelBuilder::report_keys(const ast::Decorator& decorator, bool is_tuned) {
+  auto is_key = [](const ast::Argument& argument) {
+    std::string_view name = argument.name.text;
+    return schedule::find_schedule_key(name) || !tunable_axis(name).empty();
+  };
+  if (decorator.arguments.empty() || !std::ranges::all_of(decorator.arguments, is_key)) return false;
+  const ast::Argument& first = decorator.arguments.front();
+  Loc last = decorator.arguments.back().loc;
+  report(diag::unknown_keyword, first.loc, fmt::format("kernel.{}", decorator.path.back().text), first.name.text)
+      .fix(is_tuned ? "a schedule has the choices" : "a schedule has the keys",
+           {{first.loc.before(), is_tuned ? "space=Schedule(" : "Schedule("}, {last.behind(), ")"}});
+  return true;
 }
 
 /// What a tuner is to measure, for how long, and where its results go.
@@ -314,6 +352,9 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
                           Loc loc) {
   Loc place = layer.loc.known() ? layer.loc : loc;
   for (const auto& [key, value] : layer.keys) kernel_.keys[key] = value;
+  for (const std::string& key : layer.names()) {
+    if (layer.loc.known()) kernel_.places[key] = place_of_key(session().sources(), layer.loc, key);
+  }
   if (layer.positional.size() > kernel_.axes.size()) {
     report(diag::schedule_too_many_extents, place, counted(layer.positional.size(), "extent"),
            function_.name, counted(kernel_.axes.size(), "axis", "axes"));
@@ -323,8 +364,11 @@ bool KernelBuilder::apply(const ScheduleLayer& layer, std::map<std::string, int6
     if (find_axis(name)) continue;
     std::vector<std::string> names;
     for (const KernelAxis& axis : kernel_.axes) names.push_back(axis.name);
-    report(diag::schedule_unknown_axis, place, name, function_.name,
-           fmt::format("{}", fmt::join(names, ", ")));
+    auto builder = report(diag::schedule_unknown_axis, place, name, function_.name,
+                          fmt::format("{}", fmt::join(names, ", ")));
+    if (!names.empty()) {
+      builder.help(fmt::format("the extent along axis '{0}' is block={{\"{0}\": 64}}", names.front()));
+    }
     return false;
   }
   for (size_t i = 0; i < layer.positional.size(); ++i) {
@@ -371,7 +415,8 @@ void KernelBuilder::warn_if_unread(std::string_view key, Attr value, Loc loc, st
     if (!session().say_once(std::move(what))) continue;
     Loc place = place_of_key(session().sources(), loc, key);
     session().diagnostics().report(diag::schedule_no_effect, place, part, where, function_.name, target)
-        .help("docs/schedules.md says which targets read which key");
+        .help(is_everywhere ? "leave it out: no target reads it yet"
+                            : "leave it out, or compile for a target that reads it, as docs/schedules.md says");
   }
 }
 
@@ -479,6 +524,12 @@ void KernelBuilder::create_grid() {
   for (const auto& [key, value] : kernel_.keys) schedule.emplace_back(key, value);
   if (!block.empty()) schedule.emplace_back("block", context().dict(std::move(block)));
   kernel_.op->set(schedule::attr::Kernel::schedule, std::move(schedule));
+  std::vector<NamedAttr> places;
+  for (const auto& [key, place] : kernel_.places) {
+    bool is_at_hand = place.file == function_.loc.file && !session().is_builtin(place);
+    if (is_at_hand) places.emplace_back(key, schedule::key_place(context(), place));
+  }
+  if (!places.empty()) kernel_.op->set(schedule::attr::Kernel::key_places, std::move(places));
   Builder& builder = ops_.builder();
   builder.set_loc(function_.loc);
   kernel_.grid = builder.op(info(OpKind::Tile), {}, {},

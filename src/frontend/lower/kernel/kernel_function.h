@@ -90,6 +90,7 @@ struct KernelFunction {
   std::vector<Tuned> tuned;
   size_t choices = 1;
   std::map<std::string, Attr> keys;
+  std::map<std::string, Loc> places;  ///< of the schedule's keys in the source
 
   // Its loops, and what is known of tiles.
   std::map<const Value*, const KernelAxis*> loop_axes;

@@ -154,27 +154,20 @@ Datum KernelBuilder::load_instance(const IrValue& tensor, const BoundArguments& 
 
 Datum KernelBuilder::load_at(const IrValue& tensor, const BoundArguments& arguments) {
   const std::vector<Dim>& extents = tensor.value->type()->dims;
-  std::vector<Datum> written = arguments[Index].is_sequence()
-                                   ? arguments[Index].elements()
-                                   : std::vector<Datum>{arguments[Index]};
   if (arguments[Shape].is_none()) {
     report(diag::missing_argument, arguments.call, "shape", "tile.load");
     return Datum::poison();
   }
   auto shape = evaluator_.expect_shape(arguments[Shape], arguments.locs[Shape], "the shape of 'tile.load'");
   if (!shape) return Datum::poison();
-  if (written.size() != extents.size() || shape->size() > extents.size()) {
-    report(diag::tile_load_index, arguments.call, subject(tensor), counted(extents.size(), "dimension"),
-           counted(written.size(), "index", "indices"), shape->size())
-        .label(declared_at(tensor.value), fmt::format("{} is declared here", subject(tensor)));
-    return Datum::poison();
-  }
+  auto written = split_index(arguments[Index], tensor, shape->size(), arguments.call, "tile.load");
+  if (!written) return Datum::poison();
   size_t leading = extents.size() - shape->size();
   std::vector<Dim> tile(leading, dims().constant(1));
   tile.insert(tile.end(), shape->begin(), shape->end());
   std::vector<Value*> index;
   for (size_t i = 0; i < extents.size(); ++i) {
-    index.push_back(tile_number(written[i], extents[i], tile[i], arguments.locs[Index], "tile.load"));
+    index.push_back(tile_number((*written)[i], extents[i], tile[i], arguments.locs[Index], "tile.load"));
     if (!index.back()) return Datum::poison();
     auto constant = tile[i]->constant();
     if (tile[i] == extents[i] || (constant && *constant >= 1)) continue;

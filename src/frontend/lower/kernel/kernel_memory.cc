@@ -134,18 +134,13 @@ Datum KernelBuilder::async_copy(const BoundArguments& arguments) {
                          std::string(to_string(source->dtype)));
     return Datum::poison();
   }
-  std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()
-                                                              : std::vector<Datum>{arguments[Index]};
-  if (written.size() != source->rank() || target->rank() > source->rank()) {
-    report(diag::tile_load_index, arguments.call, fmt::format("'{}'", from.as_ir().name),
-           counted(source->rank(), "dimension"), counted(written.size(), "index", "indices"), target->rank());
-    return Datum::poison();
-  }
+  auto written = split_index(arguments[Index], from.as_ir(), target->rank(), arguments.call, "tile.async_copy");
+  if (!written) return Datum::poison();
   std::vector<Value*> index;
   size_t leading = source->rank() - target->rank();
-  for (size_t i = 0; i < written.size(); ++i) {
+  for (size_t i = 0; i < written->size(); ++i) {
     Dim tile = i < leading ? dims().constant(1) : target->dims[i - leading];
-    index.push_back(tile_number(written[i], source->dims[i], tile, arguments.locs[Index], "tile.async_copy"));
+    index.push_back(tile_number((*written)[i], source->dims[i], tile, arguments.locs[Index], "tile.async_copy"));
     if (!index.back()) return Datum::poison();
   }
   ops_.builder().set_loc(arguments.call);

@@ -2,6 +2,8 @@
 // several axes the same shape, but a kernel's result must not change with the blocks that its
 // schedule chooses.
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -102,9 +104,44 @@ void KernelBuilder::warn_of_elements(const Datum& index, Dim tile, std::string_v
   }
 }
 
+/// The indices that `by` is given for a tile of a tensor, one for each of the tensor's dimensions; the shape of the
+/// tile may have fewer. Nothing when an error was reported.
+std::optional<std::vector<Datum>> KernelBuilder::split_index(const Datum& index, const IrValue& tensor,
+                                                             size_t tile_rank, Loc call, std::string_view by) {
+  size_t rank = tensor.value->type()->rank();
+  std::vector<Datum> indices = index.is_sequence() ? index.elements() : std::vector<Datum>{index};
+  if (indices.size() == rank && tile_rank <= rank) return indices;
+  std::string what = fmt::format("'{}'", tensor.name);
+  auto builder = report(diag::tile_load_index, call, what, counted(rank, "dimension"), by,
+                        counted(indices.size(), "index", "indices"), tile_rank);
+  builder.label(declared_at(tensor.value), fmt::format("{} is declared here", what));
+  std::vector<std::string> numbers, extents;
+  for (size_t i = 0; i < rank; ++i) {
+    numbers.push_back(fmt::format("i{}", i));
+    extents.push_back(fmt::format("n{}", i));
+  }
+  std::string_view name = tensor.name.empty() ? std::string_view("x") : std::string_view(tensor.name);
+  std::string where = fmt::format("({})", fmt::join(numbers, ", "));
+  if (by == "tile.store") {
+    builder.help(fmt::format("an index for each dimension: tile.store(value, {}, {})", name, where));
+  } else if (by == "tile.async_copy") {
+    builder.help(fmt::format("an index for each dimension: tile.async_copy({}, {}, memory)", name, where));
+  } else {
+    builder.help(fmt::format("an index for each dimension, and then the tile's shape: tile.load({}, {}, ({}))", name,
+                             where, fmt::join(extents, ", ")));
+  }
+  return std::nullopt;
+}
+
 /// The number of a tile along a dimension of `extent`, as an op takes it.
 Value* KernelBuilder::tile_number(const Datum& index, Dim extent, Dim tile, Loc loc, std::string_view by) {
   warn_of_elements(index, tile, by);
+  Type type = index.is_ir() ? index.as_ir().value->type() : nullptr;
+  if (by == "tile.load" && type && type->is(TypeKind::Tile) && type->rank() > 0) {
+    report(diag::wrong_kind, loc, fmt::format("an index of '{}'", by), describe(index), "an integer index")
+        .help("rows that a tile numbers are tile.gather(x, numbers)");
+    return nullptr;
+  }
   return ops_.tile_index(index, extent, tile, loc, fmt::format("an index of '{}'", by));
 }
 

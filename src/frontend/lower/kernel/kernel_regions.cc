@@ -134,17 +134,12 @@ std::optional<KernelBuilder::Place> KernelBuilder::stored_place(const IrValue& t
     }
     return place;
   }
-  std::vector<Datum> written = arguments[Index].is_sequence() ? arguments[Index].elements()
-                                                              : std::vector<Datum>{arguments[Index]};
-  if (written.size() != extents.size() || shape.size() > extents.size()) {
-    report(diag::tile_load_index, arguments.call, fmt::format("'{}'", tensor.name),
-           counted(extents.size(), "dimension"), counted(written.size(), "index", "indices"), shape.size());
-    return std::nullopt;
-  }
+  auto written = split_index(arguments[Index], tensor, shape.size(), arguments.call, "tile.store");
+  if (!written) return std::nullopt;
   size_t leading = extents.size() - shape.size();
   for (size_t i = 0; i < extents.size(); ++i) {
     Dim tile = i < leading ? dims().constant(1) : shape[i - leading];
-    Value* index = tile_number(written[i], extents[i], tile, arguments.locs[Index], "tile.store");
+    Value* index = tile_number((*written)[i], extents[i], tile, arguments.locs[Index], "tile.store");
     if (!index) return std::nullopt;
     place.emplace_back(index, tile);
   }

@@ -173,6 +173,9 @@ DiagnosticEngine::Builder ErrorStrategy::report_unexpected(const SyntaxError& er
     message.fix("a policy begins with '@'", error.loc.before(), "@");
   } else if (error.kind == TokenKind::Def || error.kind == TokenKind::Module) {
     message.help("a definition begins on a line of its own");
+  } else if (error.kind == TokenKind::Lbracket && error.before == TokenKind::Name &&
+             error.last != buffer_.tokens.data() && error.last[-1].kind == TokenKind::Def) {
+    message.help("a dtype or a size is declared by its use in the type of a parameter: x: Tensor[B, 8, T]");
   } else if (starts_operand(error.kind) && ends_operand(error.before)) {
     message.help("an operator or a ',' may be missing between them");
   }
@@ -268,6 +271,10 @@ DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* par
   if (in_head && is_type) {
     return diagnostics_.report(diag::expected_token, error.loc, "':'", error.found)
         .fix("the type of a parameter stands behind ':'", buffer_.loc(*error.last).behind(), ":");
+  }
+  if (kind == TokenKind::Dot && before == TokenKind::From && ahead(2) == TokenKind::Name) {
+    return diagnostics_.report(diag::expected_token, error.loc, "a name", error.found)
+        .fix("a module of the same folder has its name alone", error.loc, "");
   }
   if (kind == TokenKind::Star && before == TokenKind::Import) {
     return diagnostics_.report(diag::expected_token, error.loc, "a name", error.found)

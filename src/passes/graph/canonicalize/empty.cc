@@ -1,5 +1,5 @@
 // Tensors without elements, where types say that they have none. What they are computed from, and how, has no say; what
-// is computed from them is a number that the op's definition gives. So no kernel meets an extent of 0 but at run time.
+// is computed from them is a number that the op's definition gives. So a kernel sees an extent of 0 only at run time.
 
 #include <limits>
 

@@ -51,7 +51,7 @@ struct LoweredFunction {
 
 class GraphLowering {
  public:
-  /// `in_parts`: rows of the block are parts of rows, or what these come to.
+  /// `in_parts`: rows of the block are parts of rows, or results of parts.
   GraphLowering(Module& module, PassContext& context, LoweredFunction& function, Block* block, bool in_parts = false)
       : module_(module),
         context_(context),

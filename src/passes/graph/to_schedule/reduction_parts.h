@@ -46,7 +46,7 @@ class ReductionParts {
   /// A part of a value that has the shape of the reduction's operand. Arithmetic on single elements is done again for
   /// it, and numbers along an axis are made again: what is read there through views would have to be memory.
   Value* read(Value* value, const ReducedPart& part);
-  /// What a part comes to along the last of its axes, with the precision of sums.
+  /// The reduction of a part along the last of its axes, with the precision of sums.
   Value* reduced(const ReducedPart& part);
   /// Of two results.
   Value* combined(Value* a, Value* b);

@@ -108,7 +108,7 @@ class SplitPlaces {
   }
 
  private:
-  /// What parts come to, [rows, parts].
+  /// The results of parts, [rows, parts].
   struct Found {
     Value* extreme;
     Value* place;  ///< in the row, i64

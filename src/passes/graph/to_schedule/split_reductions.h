@@ -7,8 +7,8 @@
 
 namespace tessera {
 
-/// Cuts reductions of the function along its leading axes into parts, one for each program, and combines what these
-/// come to:
+/// Cuts reductions of the function along its leading axes into parts, one for each program, and combines their
+/// results:
 ///
 ///   sum(x, 0)  becomes  sum(sum(parts of x [q, c, ..], 1), 0) + sum(rest of x, 0)    with q = n // c
 ///

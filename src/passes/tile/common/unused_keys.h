@@ -10,8 +10,10 @@
 namespace tessera {
 
 struct UnusedKey {
-  std::string_view name;
-  std::string why;  ///< what would have to hold
+  std::string_view key;
+  std::string why;             ///< what would have to hold
+  std::string part = {};       ///< of its value, where the rest has an effect: "'load' of 'roles'"
+  bool is_everywhere = false;  ///< no machine of the kind reads it
 };
 
 /// Warns of unused keys of the program's own kernels, once for all variants of a kernel.

@@ -296,22 +296,41 @@ class KernelSplit {
     std::vector<UnusedKey> found;
     bool on_matrix_unit = unit_ == PairUnit::Matrix || (!dots_.empty() && uses_matrix_unit(*context_.machine));
     if (entry::node(schedule, key::fragment) && (dots_.empty() || on_matrix_unit)) {
-      found.push_back({key::fragment.name,
-                       on_matrix_unit ? fmt::format("the matrix unit computes blocks of {0} x {0}", pair_block)
-                                      : "it is the block of a dot's accumulator, and this kernel has no dot"});
+      found.push_back({.key = key::fragment.name,
+                       .why = on_matrix_unit ? fmt::format("the matrix unit computes blocks of {0} x {0}", pair_block)
+                                             : "it is the block of a dot's accumulator, and this kernel has no dot",
+                       .is_everywhere = dots_.empty()});
     }
-    if (entry::node(schedule, key::packing) && dots_.empty())
-      found.push_back({key::packing.name, "it copies operands of a dot, and this kernel has no dot"});
+    if (entry::node(schedule, key::packing) && dots_.empty()) {
+      found.push_back({.key = key::packing.name,
+                       .why = "it copies operands of a dot, and this kernel has no dot",
+                       .is_everywhere = true});
+    }
     return found;
   }
 
   /// Those and what shows once the loops are written.
   void tell_unused(UnusedKeyReport& report, const FragmentStages& stages) {
-    if (context_.machine->is_gpu()) return;
     namespace key = schedule::key;
-    if (!stages.unrolls() && entry::read(kernel_->attr(attr::Kernel::schedule), key::unroll)) {
-      unused_.push_back({key::unroll.name, "it copies steps of the loop of a dot that multiplies and adds vectors, and "
-                                           "this kernel has no such loop"});
+    if (context_.machine->is_gpu()) {
+      Attr roles = entry::node(kernel_->attr(attr::Kernel::schedule), key::roles);
+      if (!roles || !roles->get("load") || !dots_.empty()) return;
+      return report.tell(kernel_, {{.key = key::roles.name,
+                                    .why = "warps load for a dot, and this kernel has none",
+                                    .part = "'load' of 'roles'"}});
+    }
+    std::optional<int64_t> unroll = entry::read(kernel_->attr(attr::Kernel::schedule), key::unroll);
+    if (unroll && !stages.unrolls()) {
+      unused_.push_back({.key = key::unroll.name,
+                         .why = "it copies steps of the loop of a dot that multiplies and adds vectors, and this "
+                                "kernel has no such loop",
+                         .is_everywhere = dots_.empty()});
+    } else if (unroll && *unroll != shape_.unroll) {
+      unused_.push_back({.key = key::unroll.name,
+                         .why = fmt::format("the loop takes {} steps at a time, which {} copies do not divide: it "
+                                            "has {}",
+                                            shape_.run, *unroll, shape_.unroll),
+                         .part = fmt::format("'{}={}'", key::unroll.name, *unroll)});
     }
     report.tell(kernel_, unused_);
   }

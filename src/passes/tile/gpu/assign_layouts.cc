@@ -10,16 +10,19 @@
 // gives another. The other ops have their largest tile as base: a blocked layout whose vectors run along the axis that
 // is contiguous where the tile is loaded or stored.
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <bit>
 #include <functional>
 #include <numeric>
 #include <set>
 
 #include "ir/core/common_attributes.h"
+#include "ir/core/kernel_size.h"
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
+#include "ir/schedule/schedule_keys.h"
 #include "ir/tile/build.h"
 #include "ir/tile/shared_memory.h"
 #include "passes/analysis/divisibility.h"
@@ -93,11 +96,16 @@ class LayoutAssignment {
   const LayoutsOfAccesses& crossing() const { return crossing_; }
 
   /// What to do where a thread holds too much: most often its elements are those that other threads hold, too.
-  std::string advice() {
+  std::string advice(const Machine& machine) {
     const Base* worst = nullptr;
     for (const Base& base : bases_) {
       bool worse = !worst || base.layout.registers_per_thread() > worst->layout.registers_per_thread();
       if (worse && base.extents.size() == 2 && !divides(base.layout, base.extents)) worst = &base;
+    }
+    std::string counts = worst ? other_warps(*worst, machine) : std::string();
+    if (!counts.empty()) {
+      return fmt::format("{} warps, which halve extents, cannot divide {} x {} elements: use {}",
+                         worst->layout.warps(), worst->extents[0], worst->extents[1], counts);
     }
     std::optional<std::vector<int32_t>> next = worst ? next_extents(*worst) : std::nullopt;
     if (!next) return "use more warps or smaller blocks";
@@ -134,6 +142,28 @@ class LayoutAssignment {
       }
     }
     return best;
+  }
+
+  /// What the schedule may say instead where the number of warps is no power of two, "warps = 4 or 8": the powers
+  /// beside it that divide the elements, as far as registers hold them.
+  std::string other_warps(const Base& base, const Machine& machine) {
+    constexpr int64_t warps_of_group = 4;
+    auto warps = uint64_t(base.layout.warps());
+    if (std::has_single_bit(warps)) return {};
+    Attr roles = kernel_->attr(attr::Kernel::schedule)->get(schedule::key::roles.name);
+    bool has_roles = roles && roles->get("mma");
+    const schedule::ScheduleKey& key = *schedule::find_schedule_key(has_roles ? "roles" : "warps");
+    std::vector<int64_t> counts;
+    for (int64_t each : {int64_t(std::bit_floor(warps)), int64_t(std::bit_ceil(warps))}) {
+      int64_t count = has_roles ? each / warps_of_group : each;
+      int32_t m = base.extents[0], n = base.extents[1];
+      bool fits = int64_t(m) * n < 32 * each * machine.gpu.registers_per_thread;
+      if (!fits || count < 1 || count > key.high) continue;
+      Layout layout = base.mma ? mma_layout(m, n, base.mma, int(each)) : plain_layout(m, n, int(each));
+      if (divides(layout, base.extents)) counts.push_back(count);
+    }
+    if (counts.empty()) return {};
+    return fmt::format("{} {}", has_roles ? "\"mma\":" : "warps =", fmt::join(counts, " or "));
   }
 
   void collect() {
@@ -428,6 +458,15 @@ class LayoutAssignment {
 
 namespace {
 
+/// Where the source says how many warps there are, or else how large tiles are.
+Loc place_of_warps(Op* kernel) {
+  namespace key = schedule::key;
+  for (std::string_view name : {key::roles.name, key::warps.name, key::block.name}) {
+    if (Loc place = schedule::place_of_key(kernel, name); !(place == kernel->loc())) return place;
+  }
+  return kernel->loc();
+}
+
 /// Tiles that a thread holds at once have room in its registers, of which a role may have its own number.
 Status check_registers(Op* kernel, const Machine& machine, LayoutAssignment& assignment,
                        DiagnosticEngine& diagnostics) {
@@ -443,9 +482,9 @@ Status check_registers(Op* kernel, const Machine& machine, LayoutAssignment& ass
         machine.gpu.registers_per_thread);
     int64_t held = held_registers(scope);
     if (held <= available) continue;
-    diagnostics.report(diag::schedule_tiles, kernel->loc(), std::string(symbol_name(kernel)), held, available,
+    diagnostics.report(diag::schedule_tiles, place_of_warps(kernel), kernel_name(kernel), held, available,
                        held - available)
-        .help(assignment.advice());
+        .help(assignment.advice(machine));
     return failure;
   }
   return success;

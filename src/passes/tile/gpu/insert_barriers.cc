@@ -145,7 +145,7 @@ class ChannelExpansion {
   bool is_read_by_threads_ = false;
 };
 
-/// Whether all warps of a role have to come to the op: one of them may wait for its turn to issue MMAs.
+/// Whether all warps of a role have to reach the op: one of them may wait for its turn to issue MMAs.
 bool needs_all_warps(Op* op) {
   if (op->is(tile::info(OpKind::Barrier)) || op->region_count() > 0) return true;
   bool combines = op->is(tile::info(OpKind::Reduce)) || op->is(tile::info(OpKind::Scan));

@@ -132,6 +132,7 @@ std::string why_without(Stages outcome) {
 /// The variants of a kernel of the program, whose schedule asks for stages.
 struct Asked {
   Loc loc;
+  Loc place;  ///< of the key
   std::string name;
   Stages outcome;
 };
@@ -149,13 +150,14 @@ Status multi_buffer(Module& module, PassContext& context) {
     bool is_asked = entry::node(kernel->attr(attr::Kernel::schedule), schedule::key::stages) != nullptr;
     if (stages == 1 || !is_asked || !kernel->attr(attr::Kernel::own)) continue;
     auto known = std::ranges::find(asked, kernel->loc(), &Asked::loc);
-    if (known == asked.end()) known = asked.insert(known, {kernel->loc(), kernel_name(kernel), outcome});
+    Loc place = schedule::place_of_key(kernel, schedule::key::stages.name);
+    if (known == asked.end()) known = asked.insert(known, {kernel->loc(), place, kernel_name(kernel), outcome});
     known->outcome = std::max(known->outcome, outcome);
   }
-  for (const auto& [loc, name, outcome] : asked) {
+  for (const auto& [loc, place, name, outcome] : asked) {
     if (outcome == Stages::Used) continue;
     std::string target = fmt::format("'{}'", context.machine->name);
-    context.diagnostics.report(diag::schedule_no_effect, loc, "'stages'", "the schedule", name, target)
+    context.diagnostics.report(diag::schedule_no_effect, place, "'stages'", "the schedule", name, target)
         .help(why_without(outcome));
   }
   return success;

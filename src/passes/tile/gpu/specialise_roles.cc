@@ -13,6 +13,8 @@
 #include <map>
 #include <set>
 
+#include "ir/core/kernel_size.h"
+#include "ir/schedule/schedule_keys.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
 #include "passes/tile/pipeline/builders.h"
@@ -190,8 +192,8 @@ Status check_registers(Op* kernel, const GpuSchedule& schedule, const Machine& m
   int64_t wanted = 128 * schedule.load_groups * schedule.load_registers +
                    32 * schedule.compute_warps * schedule.compute_registers;
   if (wanted <= launched) return success;
-  diagnostics.report(diag::schedule_registers, kernel->loc(), std::string(symbol_name(kernel)), wanted, launched,
-                     wanted - launched);
+  Loc place = schedule::place_of_key(kernel, schedule::key::registers.name);
+  diagnostics.report(diag::schedule_registers, place, kernel_name(kernel), wanted, launched, wanted - launched);
   return failure;
 }
 

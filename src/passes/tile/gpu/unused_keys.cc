@@ -23,15 +23,16 @@ std::vector<UnusedKey> unused_keys(Op* kernel, const Machine& machine) {
   std::vector<UnusedKey> found;
   bool grouped = entry::text_of(from, key::order) == "grouped";
   if (grouped && !schedule.persistent) {
-    found.push_back({key::order.name, "programs are numbered in groups where 'persistent' is true"});
+    found.push_back({.key = key::order.name, .why = "programs are numbered in groups where 'persistent' is true"});
   } else if (!grouped && entry::node(from, key::group)) {
-    found.push_back({key::group.name, "it is the height of the groups of order=\"grouped\""});
+    found.push_back({.key = key::group.name, .why = "it is the height of the groups of order=\"grouped\""});
   }
   if (entry::node(from, key::registers) && schedule.load_groups == 0)
-    found.push_back({key::registers.name, "they are those of the warps that 'roles' name"});
+    found.push_back({.key = key::registers.name, .why = "they are those of the warps that 'roles' name"});
   std::optional<int64_t> warps = entry::read(from, key::warps);
   if (warps && *warps != schedule.compute_warps) {
-    found.push_back({key::warps.name, fmt::format("'roles' say how many warps compute: {}", schedule.compute_warps)});
+    found.push_back({.key = key::warps.name,
+                     .why = fmt::format("'roles' say how many warps compute: {}", schedule.compute_warps)});
   }
   return found;
 }

@@ -92,7 +92,7 @@ Value* NvLowering::next_warpgroup() {
   return b_.select(b_.op(Kind::Eq, next, i32(int32_t(threads_.warps / 4))), i32(0), next);
 }
 
-/// A barrier for each warpgroup of the role, at which it and the one before it meet.
+/// A barrier for each warpgroup of the role, at which it waits for the one before it.
 void NvLowering::order_barrier(target::OpKind kind, Value* warpgroup) {
   TSR_CHECK(threads_.order > 0, "an order of warpgroups outside of their role");
   b_.at().op(target::info(kind), {{b_.add(i32(int32_t(threads_.order)), warpgroup)}}, {},
