@@ -10,17 +10,12 @@
 
 namespace tessera {
 
-namespace {
-
 namespace key = schedule::key;
 
-/// What a role is given; 0 where it is not named.
 int64_t of_role(Attr roles, std::string_view role) {
   Attr value = roles ? roles->get(role) : nullptr;
   return value ? value->integer : 0;
 }
-
-}  // namespace
 
 int64_t launch_registers(const Machine& machine, int64_t threads) {
   int64_t share = machine.gpu.registers / threads / 8 * 8;

@@ -2,6 +2,7 @@
 // A kernel's schedule for a GPU, with defaults for the keys that it does not set.
 
 #include <cstdint>
+#include <string_view>
 
 #include "ir/core/op.h"
 #include "ir/numbers/machine.h"
@@ -27,6 +28,9 @@ int64_t launch_registers(const Machine& machine, int64_t threads);
 
 /// The keys of a tile.kernel's schedule, and those that the compiler chose where it has none.
 Attr schedule_in_force(Op* kernel);
+
+/// What a value of `roles` or `registers` gives a role; 0 where it does not name the role, or where there is no value.
+int64_t of_role(Attr roles, std::string_view role);
 
 /// Clocks in which a multiprocessor of the machine's typical GPU multiplies the tiles of a sched.dot.
 double dot_clocks(Op* dot, const Machine& machine);

@@ -314,7 +314,7 @@ class KernelSplit {
     namespace key = schedule::key;
     if (context_.machine->is_gpu()) {
       Attr roles = entry::node(kernel_->attr(attr::Kernel::schedule), key::roles);
-      if (!roles || !roles->get("load") || !dots_.empty()) return;
+      if (of_role(roles, "load") == 0 || !dots_.empty()) return;
       return report.tell(kernel_, {{.key = key::roles.name,
                                     .why = "warps load for a dot, and this kernel has none",
                                     .part = "'load' of 'roles'"}});

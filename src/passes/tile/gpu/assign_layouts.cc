@@ -151,7 +151,7 @@ class LayoutAssignment {
     auto warps = uint64_t(base.layout.warps());
     if (std::has_single_bit(warps)) return {};
     Attr roles = kernel_->attr(attr::Kernel::schedule)->get(schedule::key::roles.name);
-    bool has_roles = roles && roles->get("mma");
+    bool has_roles = of_role(roles, "mma") > 0;
     const schedule::ScheduleKey& key = *schedule::find_schedule_key(has_roles ? "roles" : "warps");
     std::vector<int64_t> counts;
     for (int64_t each : {int64_t(std::bit_floor(warps)), int64_t(std::bit_ceil(warps))}) {
