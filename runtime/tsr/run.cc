@@ -274,8 +274,10 @@ class Run {
       std::string name = info.name;
       std::string state = donated_inputs(function_).contains(name) ? name.substr(0, name.find('.')) : name;
       std::string number;
-      bool takes_number = info.ndim == 0 && encode_number("1", *format::find_dtype(info.dtype), number);
-      std::string help = cat("--input ", name, takes_number ? "=NUMBER gives it" : "=FILE gives it");
+      format::Dtype dtype = *format::find_dtype(info.dtype);
+      bool takes_number = info.ndim == 0 && encode_number("1", dtype, number);
+      const char* value = !takes_number ? "FILE" : dtype == format::Dtype::Bool ? "true" : "NUMBER";
+      std::string help = cat("--input ", name, "=", value, " gives it");
       if (state != name) help = cat("--state ", state, "=FILE.safetensors keeps all of ", in_quotes(state));
       return fail(cat("input ", in_quotes(name), ", ", info.dtype, info.shape, ", is missing; ", help));
     }

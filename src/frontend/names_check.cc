@@ -345,14 +345,15 @@ class NamesCheck {
     return std::ranges::any_of(session_.params(), [&](const auto& each) { return !is_own(each.loc); });
   }
   /// Whether a declaration uses a name of the file.
-  bool is_used(std::string_view name) {
+  bool is_used(std::string_view name) { return used().contains(name); }
+  const NameSet& used() {
     if (used_.empty()) {
       for (const ast::Declaration& declaration : file_.unit.declarations) {
         const names::FreeNames& free = session_.free_names(*declaration.stmt);
         for (const auto* list : {&free.names, &free.types, &free.sizes}) used_.insert(list->begin(), list->end());
       }
     }
-    return used_.contains(name);
+    return used_;
   }
 
   void declaration(const names::Declared& declared) {
@@ -373,18 +374,27 @@ class NamesCheck {
   }
   /// Fields of a module that nothing asks an instance for.
   void fields(const ast::Module& module) {
-    if (!has_code() || !is_own(module.loc)) return;
+    if (!has_code() || !is_own(module.loc) || reads_trees()) return;
     for (const ast::Stmt* stmt : module.body) {
       const auto* field = ast::as<ast::Assign>(stmt);
       if (!field || !field->annotation || field->targets.size() != 1) continue;
       const auto* name = ast::as<ast::Name>(field->targets[0]);
-      if (!name || may_be_unused(name->text) || is_member(name->text)) continue;
+      if (!name || may_be_unused(name->text) || members().contains(name->text)) continue;
       session_.report(diag::unused_declaration, name->loc, "field", fmt::format("{}.{}", module.name.text, name->text))
           .help(fmt::format("use it, leave it out, or name it '_{}'", name->text));
     }
   }
-  /// Whether a member of that name is asked for anywhere.
-  bool is_member(std::string_view name) {
+  /// Whether the file has a function on trees, which reads each field of an instance as a leaf.
+  bool reads_trees() {
+    constexpr std::string_view prefix = "tree_";
+    auto has = [&](const NameSet& names) {
+      auto first = names.lower_bound(prefix);
+      return first != names.end() && first->starts_with(prefix);
+    };
+    return has(used()) || has(members());
+  }
+  /// The names of the members that are asked for anywhere.
+  const NameSet& members() {
     if (members_.empty()) {
       for (const auto& [file, bound] : names_) {
         std::string_view text = session_.sources().file(file).text();
@@ -394,7 +404,7 @@ class NamesCheck {
         }
       }
     }
-    return members_.contains(name);
+    return members_;
   }
 
   const ModuleInstance* instance_of(std::string_view name) const {

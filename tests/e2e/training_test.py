@@ -388,6 +388,11 @@ def check_generated(folder):
     greedy = folder.generate("--context", "8", "--tokens", "30", "--temperature", "0")
     assert greedy == folder.generate("--context", "8", "--tokens", "30", "--top-k", "1")
     assert greedy == folder.generate("--context", "8", "--tokens", "30", "--top-p", "0")
+    idle = (BIN / "tsr", "generate", "table.bundle", "--params", "a.safetensors", "--prompt", "The ", "--context", "8",
+            "--tokens", "30", "--temperature", "0", "--top-k", "5", "--top-p", "0.5", "--seed", "3")
+    done = subprocess.run(on_device(idle), cwd=folder.path, check=True, capture_output=True, text=True)
+    told = "tsr: warning: --top-k, --top-p and --seed have no effect with --temperature 0"
+    assert done.stdout == greedy and told in done.stderr, done
     wanted, token = "", " "
     for _ in range(30):
         token = chr(np.argmax(table[ord(token)]))

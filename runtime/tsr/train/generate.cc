@@ -11,7 +11,6 @@ namespace tessera::tool {
 namespace {
 
 using train::GenerateOptions;
-using train::Sampling;
 
 constexpr const char* generate_epilogue =
     "The entry takes the tokens of the text as integers [1, S] or [B, S]. It gives scores [B, V] or\n"
@@ -44,16 +43,6 @@ void add_sampling_options(CLI::App& command, GenerateOptions& options) {
   command_line::take_count(*seed->type_name("N")->capture_default_str(), 0);
 }
 
-/// The highest score is among those that any choice is made of.
-int check_sampling(const GenerateOptions& options) {
-  std::vector<std::string> idle;
-  if (options.sampling.top_k != Sampling().top_k) idle.push_back("--top-k");
-  if (options.sampling.top_p != Sampling().top_p) idle.push_back("--top-p");
-  if (options.sampling.temperature != 0 || idle.empty()) return exit_ok;
-  return fail(listed(idle) + (idle.size() == 1 ? " has" : " have") +
-              " no effect with --temperature 0, which takes the highest score");
-}
-
 }  // namespace
 
 void add_generate_command(CLI::App& command, int& exit_code) {
@@ -83,10 +72,7 @@ void add_generate_command(CLI::App& command, int& exit_code) {
       ->allow_extra_args(false);
   command_line::add_sizes_option(command, options->dims, "sizes of state that the program leaves open, as S_max=1024");
   add_device_options(command, options->device);
-  command.callback([options, &exit_code] {
-    exit_code = check_sampling(*options);
-    if (exit_code == exit_ok) exit_code = train::Generator(*options).run();
-  });
+  command.callback([options, &exit_code] { exit_code = train::Generator(*options).run(); });
 }
 
 }  // namespace tessera::tool

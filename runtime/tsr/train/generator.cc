@@ -81,7 +81,20 @@ int Generator::open() {
   if (int code = session_.require_parameters(entry_.function(), options_.params)) return code;
   if (int code = model_.make_states(entry_, sizes_)) return code;
   entry_.bind_states(model_.states());
+  warn_of_idle();
   return exit_ok;
+}
+
+void Generator::warn_of_idle() const {
+  const GenerateOptions unset;
+  if (options_.sampling.temperature != 0) return;
+  std::vector<std::string> idle;
+  if (options_.sampling.top_k != unset.sampling.top_k) idle.push_back("--top-k");
+  if (options_.sampling.top_p != unset.sampling.top_p) idle.push_back("--top-p");
+  if (options_.seed != unset.seed && !entry_.has(Role::Seed)) idle.push_back("--seed");
+  if (idle.empty()) return;
+  warn(cat(listed(idle), idle.size() == 1 ? " has" : " have",
+           " no effect with --temperature 0, which takes the highest score"));
 }
 
 int Generator::find_tokens() {

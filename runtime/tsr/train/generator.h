@@ -33,6 +33,8 @@ class Generator {
 
  private:
   int open();
+  /// The highest score is among those that any choice is made of.
+  void warn_of_idle() const;
   int find_tokens();
   int find_scores();
   int open_sizes();

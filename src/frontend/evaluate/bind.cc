@@ -135,12 +135,12 @@ void report_rank(Evaluator& evaluator, const TypePattern& pattern, const Argumen
   if (is_elsewhere && !session.is_builtin(argument.origin)) {
     builder.label(argument.origin, fmt::format("{} is {}", argument.what, to_text(argument.dims)));
   }
-  if (ask) {
-    evaluator.blame().help_shapes(builder, ask());
-  } else if (std::string text = source_text(session.sources(), argument.loc);
-             wanted > 0 && argument.dims.size() > wanted && !text.empty()) {
-    builder.help(fmt::format("leading axes become one by reshape({}, {})", text, merged_shape(argument.dims, wanted)));
-  }
+  if (!ask || evaluator.blame().help_shapes(builder, ask())) return;
+  bool may_merge = wanted > 0 && argument.dims.size() > wanted && is_operand(session.sources(), argument.loc) &&
+                   !session.is_builtin(argument.loc);
+  if (!may_merge) return;
+  builder.help(fmt::format("leading axes become one by reshape({}, {})", source_text(session.sources(), argument.loc),
+                           merged_shape(argument.dims, wanted)));
 }
 
 }  // namespace

@@ -162,10 +162,12 @@ std::vector<std::string> undefined_names(const Session& session, const Callable&
   return found;
 }
 
+bool is_in_library(std::string_view name) {
+  return std::ranges::find(library_names(), name) != library_names().end();
+}
+
 std::optional<std::vector<Edit>> library_import(const Session& session, std::string_view name, Loc loc) {
-  const std::vector<std::string>& names = library_names();
-  bool has_name = std::find(names.begin(), names.end(), name) != names.end();
-  if (!has_name || session.is_builtin(loc)) return std::nullopt;
+  if (!is_in_library(name) || session.is_builtin(loc)) return std::nullopt;
   return session.import_edits(loc.file, "tessera.nn", name);
 }
 

@@ -28,6 +28,8 @@ void report_list_member(const Blame& blame, const ast::Attribute& node, bool in_
 
 /// Names that a definition uses and nothing defines.
 std::vector<std::string> undefined_names(const Session& session, const Callable& callee);
+/// Whether tessera.nn has a name.
+bool is_in_library(std::string_view name);
 /// What imports a name of tessera.nn into the file, no edit where the file has it; nothing where that has no such name.
 std::optional<std::vector<Edit>> library_import(const Session& session, std::string_view name, Loc loc);
 /// The function of the language or of tessera.nn whose name is nearest to one that nothing defines; empty when none is

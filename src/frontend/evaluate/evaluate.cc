@@ -162,17 +162,30 @@ std::optional<std::vector<Datum>> Evaluator::evaluate_all(ast::ExprList list, Sc
   return values;
 }
 
+/// Keys that are names of nothing, which are meant as strings: one error for all of a dict. None where a name of the
+/// program is near, so that it may be misspelt.
+bool Evaluator::refuse_unquoted(const ast::Dict& dict, Scope& scope) const {
+  const ast::Name* first = nullptr;
+  std::vector<Edit> edits;
+  for (const ast::DictEntry& entry : dict.entries) {
+    const auto* name = ast::as<ast::Name>(entry.key);
+    if (!name || scope.find(name->text)) continue;
+    const Binding* near = scope.find(nearest_name(name->text, scope.visible_names()));
+    if (near && near->loc.known() && !session_.is_builtin(near->loc)) return false;
+    if (!first) first = name;
+    edits.push_back({name->loc, fmt::format("\"{}\"", name->text)});
+  }
+  if (!first) return false;
+  report(diag::unknown_name, first->loc, first->text).fix("keys of a dict are strings", std::move(edits));
+  return true;
+}
+
 Datum Evaluator::evaluate_dict(const ast::Dict& dict, Scope& scope) {
+  if (!is_open() && refuse_unquoted(dict, scope)) return Datum::poison();
   Dictionary entries;
   bool is_poisoned = false;
   for (const ast::DictEntry& entry : dict.entries) {
-    const auto* name = ast::as<ast::Name>(entry.key);
-    bool is_unquoted = name && !scope.find(name->text) && !is_open();
-    if (is_unquoted) {
-      report(diag::unknown_name, name->loc, name->text)
-          .fix("keys of a dict are strings", name->loc, fmt::format("\"{}\"", name->text));
-    }
-    Datum key = is_unquoted ? Datum::poison() : evaluate(*entry.key, scope);
+    Datum key = evaluate(*entry.key, scope);
     Datum value = evaluate(*entry.value, scope);
     is_poisoned = is_poisoned || key.is_poison() || value.is_poison();
     if (is_poisoned && is_open()) continue;

@@ -177,6 +177,7 @@ class Evaluator {
   // Expressions (evaluate.cc, evaluate_operators.cc).
   Datum evaluate_unguarded(const ast::Expr& expr, Scope& scope);
   std::optional<std::vector<Datum>> evaluate_all(ast::ExprList list, Scope& scope);
+  bool refuse_unquoted(const ast::Dict& dict, Scope& scope) const;
   Datum evaluate_dict(const ast::Dict& dict, Scope& scope);
   Datum evaluate_binaries(const ast::Binary& root, Scope& scope);
   Datum evaluate_logical(const ast::Logical& logical, Scope& scope);
@@ -239,7 +240,7 @@ class Evaluator {
   Flow give_up();
   Flow execute_for(const ast::For& stmt, Scope& scope);
   Flow execute_while(const ast::While& stmt, Scope& scope);
-  bool refuse_endless(const ast::While& stmt) const;
+  bool refuse_endless(const ast::While& stmt, Scope& scope);
   Flow execute_iteration(ast::StmtList body, Scope& scope);
   void execute_assign(const ast::Assign& stmt, Scope& scope);
   void report_part(const ast::Expr& target, Scope& scope, bool exchanges = false);

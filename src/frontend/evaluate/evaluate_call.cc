@@ -51,8 +51,8 @@ class ArgumentMatcher {
     }
     return fits;
   }
-  /// The parameters are those of a module.
-  void set_module() { is_module_ = true; }
+  /// The parameters are those of a module, which are written so, and others may follow them.
+  void set_module(std::vector<std::string> written) { module_ = std::move(written); }
   /// How messages about a builtin write it, with its parameters.
   void set_signature(std::string signature) { signature_ = std::move(signature); }
   /// The argument for a parameter; null when none was given.
@@ -91,11 +91,14 @@ class ArgumentMatcher {
 
   /// The definition uses as many names that nothing defines as the call gives arguments too many.
   void note_lacking(DiagnosticEngine::Builder& builder, const std::vector<std::string>& missing, Loc given) {
-    std::string names = fmt::format("'{}'", fmt::join(missing, "', '"));
-    bool is_one = missing.size() == 1;
-    builder.label(definition_, fmt::format("{} {} used in it, and no parameter", names, is_one ? "is" : "are"))
+    builder.label(definition_, fmt::format("'{}' {} used in it, and no parameter", fmt::join(missing, "', '"),
+                                           missing.size() == 1 ? "is" : "are"))
         .label(given, "it is given here")
-        .help(fmt::format("give '{}' the parameter{} {}", callee_, is_one ? "" : "s", names));
+        .help(help_for_missing(missing));
+  }
+  std::string help_for_missing(const std::vector<std::string>& missing) const {
+    return fmt::format("give '{}' the parameter{} '{}'", callee_, missing.size() == 1 ? "" : "s",
+                       fmt::join(missing, "', '"));
   }
 
   bool take_keyword(const CallArgument& argument) {
@@ -123,9 +126,10 @@ class ArgumentMatcher {
     std::vector<std::string> missing = undefined_ ? undefined_() : std::vector<std::string>();
     if (std::ranges::find(missing, name) == missing.end()) return false;
     if (!std::exchange(undeclared_, true)) {
-      std::string separator = is_module_ ? ": dim, " : ", ", last = is_module_ ? ": dim" : "";
-      builder.help(fmt::format("declare it: {} {}({}{})", is_module_ ? "module" : "def", callee_,
-                               fmt::join(missing, separator), last));
+      std::vector<std::string> all = module_.value_or(std::vector<std::string>());
+      for (const std::string& each : missing) all.push_back(each + ": dim");
+      builder.help(module_ ? fmt::format("declare it: module {}({})", callee_, fmt::join(all, ", "))
+                           : help_for_missing(missing));
     }
     return true;
   }
@@ -166,7 +170,7 @@ class ArgumentMatcher {
   Loc definition_;
   std::string signature_;
   std::function<std::vector<std::string>()> undefined_;
-  bool is_module_ = false;
+  std::optional<std::vector<std::string>> module_;  ///< its parameters
   bool undeclared_ = false;  ///< a name that is not declared was reported
   std::vector<const CallArgument*> chosen_;
 };
@@ -179,7 +183,13 @@ ArgumentMatcher matcher_of(Evaluator& evaluator, const Callable& callee, Loc loc
   }
   ArgumentMatcher matcher(evaluator, callee.name, std::move(slots), loc, callee.loc,
                           [&evaluator, callee] { return undefined_names(evaluator.session(), callee); });
-  if (callee.call == "instance") matcher.set_module();
+  auto is_plain = [](const ast::Parameter& each) { return !each.default_value && !each.keyword_only; };
+  if (callee.call != "instance" || !std::ranges::all_of(callee.parameters, is_plain)) return matcher;
+  std::vector<std::string> written;
+  for (const ast::Parameter& parameter : callee.parameters) {
+    written.push_back(source_text(evaluator.session().sources(), parameter.loc));
+  }
+  matcher.set_module(std::move(written));
   return matcher;
 }
 

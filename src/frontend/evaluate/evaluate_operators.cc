@@ -277,11 +277,6 @@ Datum binary_sequences(Evaluator& evaluator, ast::BinaryOp op, const Datum& a, c
   auto builder = evaluator.report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
   bool is_format = a.is(DatumKind::String) && op == ast::BinaryOp::Mod;
   if (is_format) builder.help("a text holds no values; they stand beside it: print(\"x\", x)");
-  const Datum& list = a.is_ir() ? b : a;
-  if ((a.is_ir() || b.is_ir()) && list.is(DatumKind::List)) {
-    builder.help(fmt::format("a list is not a tensor; numbers of their own are a param: param w: Param[{}, f32]",
-                             list.elements().size()));
-  }
   return Datum::poison();
 }
 

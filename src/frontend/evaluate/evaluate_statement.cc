@@ -32,6 +32,19 @@ std::string_view misplaced_name(ast::NodeKind kind) {
   }
 }
 
+/// The names whose methods a body calls.
+std::vector<std::string_view> names_with_calls(ast::StmtList body) {
+  std::vector<std::string_view> found;
+  auto look = [&](const ast::Node& node) {
+    const auto* call = ast::as<ast::Call>(&node);
+    const auto* method = call ? ast::as<ast::Attribute>(call->callee) : nullptr;
+    const auto* object = method ? ast::as<ast::Name>(method->object) : nullptr;
+    if (object) found.push_back(object->text);
+  };
+  for (const ast::Stmt* stmt : body) ast::walk(*stmt, look);
+  return found;
+}
+
 /// The names that a condition reads where a body gives none of them another value.
 std::vector<std::string_view> unchanged_names(const ast::Expr& condition, ast::StmtList body) {
   std::vector<std::string_view> assigned = names::assigned_names(body), found;
@@ -472,18 +485,34 @@ Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
     std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
     if (!truth) return skip(stmt.body, scope);
     if (!*truth) return Flow::Next;
-    if (refuse_endless(stmt)) return skip(stmt.body, scope);
+    if (refuse_endless(stmt, scope)) return skip(stmt.body, scope);
     if (execute_iteration(stmt.body, scope) == Flow::Return) return Flow::Return;
   }
 }
 
 /// Whether the condition of a loop, which holds, holds for ever: nothing in the loop changes what it reads.
-bool Evaluator::refuse_endless(const ast::While& stmt) const {
+bool Evaluator::refuse_endless(const ast::While& stmt, Scope& scope) {
   std::vector<std::string_view> names = unchanged_names(*stmt.condition, stmt.body);
   if (names.empty() || ast::return_in(stmt.body) || leaves(stmt.body)) return false;
+  if (auto called = std::ranges::find_first_of(names, names_with_calls(stmt.body)); called != names.end()) {
+    // Lists have no methods, which is said of the call; the method of an object may change it.
+    const Binding* binding = scope.find(*called);
+    bool is_list = binding && binding->value.is_sequence();
+    if (is_list) execute_iteration(stmt.body, scope);
+    return is_list;
+  }
+  auto counts = [&](std::string_view name) {
+    Scope* where = nullptr;
+    const Binding* binding = scope.find(name, &where);
+    return binding && binding->value.is(DatumKind::Int) && where->module_scope() != where;
+  };
+  auto counter = std::ranges::find_if(names, counts);
+  std::string help = fmt::format("nothing in the loop gives '{}' another value",
+                                 counter == names.end() ? names.front() : *counter);
+  if (counter != names.end()) help += fmt::format(", such as {0} = {0} + 1", *counter);
   report(diag::wrong_kind, stmt.condition->loc, "the condition of 'while'", "True in each iteration",
          "one that becomes False")
-      .help(fmt::format("nothing in the loop gives '{0}' another value, such as {0} = {0} + 1", names.front()));
+      .help(std::move(help));
   return true;
 }
 

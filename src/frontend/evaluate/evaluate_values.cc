@@ -1,6 +1,8 @@
 // Operations on values. The lowering is asked first; here is what compile-time values have, and what nothing has. And
 // conversions that report errors.
 
+#include <algorithm>
+
 #include "frontend/evaluate/compile_time_builtins.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/kernel_value.h"
@@ -32,6 +34,13 @@ Datum Evaluator::refuse_operands(ElementwiseKind kind, std::span<const Datum> op
   auto builder = report(diag::wrong_operands, at.loc, blame_.written(kind, at.loc), kinds);
   bool is_format = kind == ElementwiseKind::Mod && operands[0].is(DatumKind::String);
   if (is_format) builder.help(std::string(help_for_string("format")));
+  auto is_list = [](const Datum& each) {
+    return each.is(DatumKind::List) && std::ranges::all_of(each.elements(), &Datum::is_number);
+  };
+  if (auto list = std::ranges::find_if(operands, is_list); list != operands.end()) {
+    builder.help(fmt::format("a list is not a tensor; numbers of their own are a param: param w: Param[{}, f32]",
+                             list->elements().size()));
+  }
   return Datum::poison();
 }
 

@@ -1,6 +1,7 @@
 #include "frontend/evaluate/kernel_value.h"
 
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/evaluate/schedule_value.h"
 #include "frontend/fixes/operand_text.h"
 #include "support/diagnostic_rows.h"
 
@@ -57,8 +58,9 @@ Datum KernelMember::call(Evaluator& evaluator, const std::vector<CallArgument>& 
   }
   const Datum& schedule = arguments[0].value;
   if (!schedule.is(DatumKind::Schedule)) {
-    evaluator.report(diag::wrong_kind, arguments[0].loc, "the argument of 'with_schedule'",
-                     frontend::describe(schedule), "a schedule");
+    auto builder = evaluator.report(diag::wrong_kind, arguments[0].loc, "the argument of 'with_schedule'",
+                                    frontend::describe(schedule), "a schedule");
+    help_dict(builder, schedule);
     return Datum::poison();
   }
   size_t count = kernel_->schedules.size() + 1, bytes = count * sizeof(kernel_->schedules[0]);

@@ -390,16 +390,16 @@ void Session::enter_assignment(SourceModule& module, const ast::Assign& stmt) {
 
 /// Loads what a file imports, so that its names can be followed before they are entered.
 void Session::load_imports(SourceModule& module) {
-  auto load = [&](std::span<const ast::Identifier> path) {
+  auto load = [&](std::span<const ast::Identifier> path, std::span<const ast::ImportedName> names) {
     std::string dotted = ast::dotted(path);
-    links().add_import(module, dotted, load_import(dotted, path_loc(path), module));
+    links().add_import(module, dotted, load_import(dotted, path_loc(path), module, names));
   };
   for (const ast::Declaration& declaration : module.unit.declarations) {
     if (const auto* import = ast::as<ast::Import>(declaration.stmt)) {
-      for (const ast::ImportItem& item : import->items) load(item.path);
+      for (const ast::ImportItem& item : import->items) load(item.path, {});
     } else if (const auto* from = ast::as<ast::FromImport>(declaration.stmt)) {
       bool is_language = place_of(ast::dotted(from->path), module).kind == names::ModulePlace::Kind::Language;
-      if (!is_language) load(from->path);
+      if (!is_language) load(from->path, from->names);
     }
   }
 }

@@ -1,5 +1,7 @@
 #include "frontend/evaluate/schedule_value.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -164,6 +166,17 @@ std::optional<size_t> key_before(std::string_view line, size_t at, std::string_v
   return begin > 0 && is_part(before[begin - 1]) ? std::nullopt : std::optional(begin);
 }
 
+/// The numbers of `block=[64, 32]`, which are choices along the first axis; empty for other values.
+std::vector<int64_t> only_list(const Datum& block) {
+  bool is_list = block.is_sequence() && block.elements().size() == 1 && block.elements()[0].is(DatumKind::List);
+  std::vector<int64_t> numbers;
+  if (!is_list) return numbers;
+  for (const Datum& number : block.elements()[0].elements()) {
+    if (number.is(DatumKind::Int)) numbers.push_back(number.as_int());
+  }
+  return numbers;
+}
+
 bool is_axis_name(std::string_view name) {
   if (name.empty() || !std::islower(static_cast<unsigned char>(name[0]))) return false;
   return std::all_of(name.begin() + 1, name.end(), [](unsigned char c) { return std::isdigit(c); });
@@ -239,7 +252,14 @@ Datum schedule_member(Evaluator& evaluator, const Datum& schedule, const ast::Id
     std::vector<std::string> candidates;
     for (const ScheduleKey& known : schedule::schedule_keys()) candidates.emplace_back(known.name);
     auto builder = evaluator.report(diag::unknown_schedule_key, name.loc, key);
-    builder.suggest(evaluator.session().sources(), name.loc, key, candidates);
+    if (std::string_view here = schedule::key_of_others(key); !here.empty()) {
+      Loc place = name.loc;
+      place.column += uint32_t(name.text.size() - key.size());  // behind `with_`
+      place.length = uint32_t(key.size());
+      builder.fix(fmt::format("it is '{}' here", here), place, std::string(here));
+    } else {
+      builder.suggest(evaluator.session().sources(), name.loc, key, candidates);
+    }
     return Datum::poison();
   }
   return Datum::object(std::make_shared<ScheduleMember>(schedule, key));
@@ -279,6 +299,11 @@ Datum ScheduleMember::call(Evaluator& evaluator, const std::vector<CallArgument>
   return make_schedule(evaluator, attributes, loc);
 }
 
+void help_dict(DiagnosticEngine::Builder& builder, const Datum& value) {
+  if (!value.is(DatumKind::Dict) || value.entries().entries.empty()) return;
+  builder.help(fmt::format("a schedule has the keys: {}", to_text(Datum::schedule(value.entries()))));
+}
+
 std::vector<std::string> ScheduleLayer::names() const {
   std::vector<std::string> names;
   for (const auto& [key, value] : keys) names.push_back(key);
@@ -292,6 +317,7 @@ ScheduleLayer to_layer(Context& context, const Datum& schedule, Loc loc) {
   layer.loc = loc;
   for (const auto& [name, value] : schedule.entries().entries) {
     Attr attr = to_attr(context, choose(value, 0, layer.has_choices));
+    if (name == "block") layer.listed_block = only_list(value);
     std::string axis = tunable_axis(name);
     if (!axis.empty()) {
       layer.block[axis] = attr->integer;

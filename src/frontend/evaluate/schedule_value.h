@@ -14,6 +14,7 @@
 #include "frontend/values/builtins.h"
 #include "frontend/values/value.h"
 #include "ir/core/attribute.h"
+#include "support/diagnostic.h"
 
 namespace tessera {
 class Context;
@@ -42,6 +43,9 @@ class ScheduleMember : public Object {
   std::string key_;
 };
 
+/// Says how the keys of a dict that is given for a schedule are written.
+void help_dict(DiagnosticEngine::Builder& builder, const Datum& value);
+
 /// The scheduling decisions of one source, by key of schedule_keys.def.
 struct ScheduleLayer {
   std::map<std::string, Attr> keys;      ///< but for block
@@ -49,9 +53,10 @@ struct ScheduleLayer {
   std::map<std::string, int64_t> block;  ///< block extents by axis
   Loc loc;                               ///< where it is written; unknown for a table's row
   bool has_choices = false;              ///< lists of which the first elements were taken
+  std::vector<int64_t> listed_block;     ///< choices that are written like extents of several axes: `block=[64, 32]`
   bool is_space = false;                 ///< of choices that a tuner has, of which some may not do
 
-  /// Its keys as `Schedule(…)` has them, extents of axes among them: BM.
+  /// Its keys as `Schedule(…)` has them, extents of axes among them: BM; `block` is the last.
   std::vector<std::string> names() const;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "frontend/binding/words.h"
+#include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/evaluate.h"
 #include "frontend/evaluate/links.h"
 #include "frontend/evaluate/placement.h"
@@ -145,7 +146,8 @@ names::ModulePlace Session::place_of(std::string_view dotted, const SourceModule
   return names::place_of_module(dotted, own, importer.builtin, options_.parse.include_paths);
 }
 
-SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer) {
+SourceModule* Session::load_import(std::string_view dotted, Loc loc, const SourceModule& importer,
+                                   std::span<const ast::ImportedName> wanted) {
   names::ModulePlace place = place_of(dotted, importer);
   if (place.kind == names::ModulePlace::Kind::Language) {
     report(diag::language_import, loc, dotted)
@@ -156,9 +158,11 @@ SourceModule* Session::load_import(std::string_view dotted, Loc loc, const Sourc
     if (SourceModule* library = load_library(dotted)) return library;
     std::string_view last = dotted.substr(dotted.rfind('.') + 1);
     auto builder = report(diag::unknown_module, loc, dotted);
-    if (!builder.suggest(sources(), loc, last, {"nn", "ops", "stdlib"})) {
-      builder.help("the functions of the library are in tessera.nn: from tessera.nn import adamw");
-    }
+    if (builder.suggest(sources(), loc, last, {"nn", "ops", "stdlib"})) return nullptr;
+    auto is_there = [&](const ast::ImportedName& each) { return is_in_library(each.name.text); };
+    bool are_there = !wanted.empty() && std::ranges::all_of(wanted, is_there);
+    are_there ? builder.fix("the functions of the library are in tessera.nn", loc, "tessera.nn")
+              : builder.help("the functions of the library are in tessera.nn");
     return nullptr;
   }
   std::vector<Attempt> failed;

@@ -98,7 +98,9 @@ class Session {
   SourceModule* load_file(FileId file);
   /// The module of a dotted import, from the standard library or beside the importing file; null
   /// (and a diagnostic) when there is none or the imports form a cycle.
-  SourceModule* load_import(std::string_view dotted, Loc loc, const SourceModule& importer);
+  /// `wanted` are the names that the importer asks the module for.
+  SourceModule* load_import(std::string_view dotted, Loc loc, const SourceModule& importer,
+                            std::span<const ast::ImportedName> wanted);
   /// A module of the embedded standard library by name ("tessera.nn"), null when there is none.
   SourceModule* load_library(std::string_view dotted);
 

@@ -11,6 +11,7 @@
 #include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
+#include "frontend/syntax/lexer.h"
 #include "frontend/values/dims.h"
 #include "support/diagnostic_rows.h"
 
@@ -444,7 +445,7 @@ TypePattern TypeReader::read_shaped(PatternKind kind, const ast::Subscript& subs
     if (is_open) {
       std::string written = source_text(evaluator_.session().sources(), item->loc);
       evaluator_.report(diag::malformed_type, item->loc, fmt::format("'{}' is not a dimension of a type", written))
-          .help(std::string(help_for_open_size()));
+          .help(std::string(help_for_open_size));
       return poison(subscript.loc);
     }
     pattern.dims.push_back(read_dim(*item, kind));

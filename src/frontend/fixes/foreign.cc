@@ -493,8 +493,6 @@ std::string_view help_for_rows() {
   return "rows of a tensor x are x[i], in a loop: for i in range(x.shape[0])";
 }
 
-std::string_view help_for_open_size() { return "a size that calls choose is a name: Tensor[B, 8, f32]"; }
-
 std::string_view help_for_text(std::string_view parameter, std::string_view text) {
   constexpr std::string_view valid = "without padding, an image keeps what a window sees: leave it out";
   constexpr std::string_view same =

@@ -40,8 +40,6 @@ std::string_view help_for_clause(std::string_view clause, std::string_view calle
 constexpr std::string_view several_tensors = "several tensors are one argument, a tuple: (x, y)";
 /// How a loop takes the rows of a tensor.
 std::string_view help_for_rows();
-/// Of a dimension that types elsewhere leave open: -1, None.
-std::string_view help_for_open_size();
 /// Of a text that an argument is elsewhere: padding="same".
 std::string_view help_for_text(std::string_view parameter, std::string_view text);
 /// Whether a name is what packages of other languages are imported as: `np`, `torch`, `F`, `tl`.

@@ -45,6 +45,12 @@ std::string source_text(const SourceManager& sources, Loc loc) {
   return std::string(line.substr(loc.column - 1, loc.length));
 }
 
+std::string bracketed_text(const SourceManager& sources, Loc loc) {
+  std::string text = source_text(sources, loc);
+  auto is_of_number = [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '.'; };
+  return is_primary(text) || std::ranges::all_of(text, is_of_number) ? text : "(" + text + ")";
+}
+
 bool is_operand(const SourceManager& sources, Loc loc) {
   std::string_view line = sources.file(loc.file).line(loc.line);
   if (!loc.known() || loc.length == 0 || loc.column - 1 + loc.length > line.size()) return false;
@@ -99,9 +105,7 @@ std::vector<Edit> exchanged(const SourceManager& sources, Loc first, Loc second,
   if (text_of(sources, first).empty() || text_of(sources, second).empty()) return {};
   auto moved = [&](Loc loc) {
     Loc whole = with_brackets(sources, loc);
-    std::string text(sources.file(loc.file).line(loc.line).substr(whole.column - 1, whole.length));
-    bool is_joined = is_operator && whole == loc && !is_primary(text);
-    return is_joined ? "(" + text + ")" : text;
+    return is_operator && whole == loc ? bracketed_text(sources, loc) : source_text(sources, whole);
   };
   return {{with_brackets(sources, first), moved(second)}, {with_brackets(sources, second), moved(first)}};
 }

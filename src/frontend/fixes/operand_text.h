@@ -13,6 +13,9 @@ namespace tessera::frontend {
 /// The text of a node that lies on one line.
 std::string source_text(const SourceManager& sources, Loc loc);
 
+/// The same as an operand of an operator: in brackets, unless it is a name, a number, a call or the like.
+std::string bracketed_text(const SourceManager& sources, Loc loc);
+
 /// Whether a place is an expression on one line that can be an argument: several values cannot.
 bool is_operand(const SourceManager& sources, Loc loc);
 

@@ -118,7 +118,7 @@ void TokenChecker::unknown(const RawToken& token) {
   if (character == "?") {
     size_t before = text_.find_last_not_of(' ', token.offset - 1);
     bool is_extent = token.offset > 0 && before != text_.npos && (text_[before] == '[' || text_[before] == ',');
-    report.help(is_extent ? "a size that calls choose is a name: Tensor[B, 8, f32]"
+    report.help(is_extent ? std::string(help_for_open_size)
                           : "a choice is 'a if c else b', and element by element where(c, a, b)");
   }
   for (const auto& [sign, ours] : signs) {

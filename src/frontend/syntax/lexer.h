@@ -1,6 +1,8 @@
 #pragma once
 // Splits a file into tokens.
 
+#include <string_view>
+
 #include "frontend/syntax/token.h"
 #include "support/diagnostic.h"
 
@@ -13,5 +15,8 @@ inline constexpr size_t max_file_bytes = size_t(16) << 20;
 /// kind that says so (UnterminatedString, BadNumber, NonAscii, Unknown). A file that is too large
 /// gives a single Unknown token.
 LexedFile lex_file(FileId file, const SourceManager& sources, DiagnosticEngine& diagnostics);
+
+/// Of a dimension that types elsewhere leave open: ?, -1, None.
+inline constexpr std::string_view help_for_open_size = "a size that calls choose is a name: Tensor[B, 8, f32]";
 
 }  // namespace tessera

@@ -36,7 +36,7 @@ Problem check_number(const ScheduleKey& key, Attr value) {
   if (value->integer >= key.low && value->integer <= key.high && value->integer % key.step == 0) return std::nullopt;
   std::string range = fmt::format("{} to {}", key.low, key.high);
   if (key.step > 1) range = fmt::format("the multiples of {} from {}", key.step, range);
-  int64_t nearest = std::clamp(value->integer, key.low, key.high) / key.step * key.step;
+  int64_t nearest = (std::clamp(value->integer, key.low, key.high) + key.step / 2) / key.step * key.step;
   return ScheduleProblem{ScheduleProblem::Kind::OutOfRange, std::string(key.name), range, value->text,
                          std::to_string(nearest)};
 }
@@ -54,7 +54,10 @@ Problem check_entries(const ScheduleKey& key, Attr value) {
   for (const auto& [name, number] : value->entries) {
     bool is_role = std::find(role_names.begin(), role_names.end(), name) != role_names.end();
     if (key.kind == ScheduleValueKind::Roles && !is_role) return wrong_kind(key, value);
-    if (Problem problem = check_number(key, number)) return problem;
+    Problem problem = check_number(key, number);
+    if (!problem) continue;
+    problem->found += fmt::format(" for '{}'", name);
+    return problem;
   }
   return std::nullopt;
 }
@@ -109,6 +112,8 @@ Loc place_of_key(Op* kernel, std::string_view key) {
   Attr places = kernel->attr(common::Kernel::key_places);
   Attr place = places ? places->get(key) : nullptr;
   if (!place || !fits(place, AttrType::Ints) || place->elements.size() != 3) return kernel->loc();
+  auto is_number = [](Attr each) { return each->integer > 0 && each->integer <= UINT32_MAX; };
+  if (!std::ranges::all_of(place->elements, is_number)) return kernel->loc();
   auto number = [&](size_t n) { return uint32_t(place->elements[n]->integer); };
   return {kernel->loc().file, number(0), number(1), number(2)};
 }
@@ -198,15 +203,14 @@ std::string to_string(const ScheduleProblem& problem) {
   TSR_UNREACHABLE("unknown kind of schedule problem");
 }
 
-namespace {
-
-/// The key that means what Triton calls so; empty for any other name.
 std::string_view key_of_others(std::string_view name) {
   if (name == "num_warps") return "warps";
   if (name == "num_stages") return "stages";
   if (name == "num_ctas") return "cluster";
   return {};
 }
+
+namespace {
 
 /// The extent of a tile along an axis: BM for BLOCK_M and BLOCK_SIZE_M; empty for other names.
 std::string extent_of_others(std::string_view name) {

@@ -60,6 +60,8 @@ struct ScheduleKey {
 /// All keys in the order of the table.
 std::span<const ScheduleKey> schedule_keys();
 const ScheduleKey* find_schedule_key(std::string_view name);
+/// The key that means what Triton calls so; empty for any other name.
+std::string_view key_of_others(std::string_view name);
 /// What a value of the key has to be, for messages: "a number", "one of none, xor".
 std::string expected_value(const ScheduleKey& key);
 

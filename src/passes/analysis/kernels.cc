@@ -59,15 +59,20 @@ class Comparison {
   }
 
   bool same_attributes(Op* a, Op* b) {
-    if (a->attributes().size() != b->attributes().size()) return false;
-    for (size_t i = 0; i < a->attributes().size(); ++i) {
-      const OpAttr& x = a->attributes()[i];
-      const OpAttr& y = b->attributes()[i];
-      if (x.name != y.name) return false;
-      bool is_symbol = a->info().has(Function) && x.name == "symbol";
-      if (x.value != y.value && !is_symbol) return false;
+    if (a->info().has(Function)) return computing(a) == computing(b);
+    return std::ranges::equal(a->attributes(), b->attributes(), [](const OpAttr& x, const OpAttr& y) {
+      return x.name == y.name && x.value == y.value;
+    });
+  }
+
+  /// The attributes of a kernel but its name and those that say where its source is.
+  static std::vector<std::pair<std::string_view, Attr>> computing(Op* kernel) {
+    std::vector<std::pair<std::string_view, Attr>> found;
+    for (const OpAttr& each : kernel->attributes()) {
+      bool is_of_source = each.name == "symbol" || each.name == common::Kernel::key_places.name;
+      if (!is_of_source) found.emplace_back(each.name, each.value);
     }
-    return true;
+    return found;
   }
 
   /// Schedule level regions have one block.

@@ -91,7 +91,7 @@ std::string extra_text(const CLI::App& app) {
   std::string here = is_compiler ? option_here(name) : std::string();
   if (here.empty()) here = suggestion(name, names);
   if (here.empty() && takes_inputs && name.starts_with("--")) {
-    here = fmt::format("; an input of that name is given by --input {}=VALUE", name.substr(2));
+    here = fmt::format("; if it is an input: --input {}=VALUE", name.substr(2));
   }
   return fmt::format("there is no option '{}'{}", name, here);
 }

@@ -1,7 +1,10 @@
 // The schedule level: a kernel is read back as printed, and each rule of ops.def has a text that
 // breaks it.
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
+#include <map>
 
 #include "ir/schedule/ops.h"
 #include "ir/schedule/schedule_keys.h"
@@ -320,4 +323,38 @@ TEST_CASE("a wrong schedule entry is described") {
   auto unknown = schedule::check_schedule_value("blocks", context.integer(1));
   REQUIRE(unknown);
   CHECK(unknown->expected == "block");
+}
+
+TEST_CASE("places of keys in IR text are checked before they are used") {
+  auto place_of = [](const std::string& place) {
+    Context context;
+    SourceManager sources;
+    DiagnosticEngine diagnostics(sources);
+    schedule::register_ops(context);
+    std::string text = module_of(
+        "  sched.kernel @k(%x: tensor<M, f32>) {axes = [{block = 64, extent = <M>, grid = true, name = \"m\"}], "
+        "key_places = {stages = " + place + "}, outputs = 1, schedule = {stages = 2}} {\n"
+        "    sched.tile {axes = [\"m\"]} do(%i: i64) {\n      sched.yield []\n    }\n    sched.return\n  }\n");
+    auto modules = parse_modules(context, sources.add("test.tir", text), diagnostics);
+    REQUIRE(modules);
+    Op* kernel = (*modules)[0]->find("k");
+    Loc found = schedule::place_of_key(kernel, "stages");
+    return found == kernel->loc() ? "the kernel" : fmt::format("{}:{}:{}", found.line, found.column, found.length);
+  };
+  CHECK(place_of("[1, 33, 6]") == "1:33:6");
+  CHECK(place_of("[-1, 2, 3]") == "the kernel");
+  CHECK(place_of("[1, 0, 3]") == "the kernel");
+  CHECK(place_of("[4294967297, 2, 3]") == "the kernel");
+  CHECK(place_of("[1, 2]") == "the kernel");
+}
+
+TEST_CASE("the nearest value of a role is a multiple within the bounds") {
+  Context context;
+  const std::map<int64_t, std::string> nearest_of = {{1, "24"}, {47, "48"}, {239, "240"}, {999, "240"}};
+  for (const auto& [given, nearest] : nearest_of) {
+    auto problem = schedule::check_schedule_value("registers", context.dict({{"load", context.integer(given)}}));
+    REQUIRE(problem);
+    CHECK(problem->nearest == nearest);
+    CHECK_THAT(schedule::to_string(*problem), Catch::Contains(fmt::format("is {} for 'load', outside", given)));
+  }
 }

@@ -508,7 +508,7 @@ std::string subject(const IrValue& value, std::string_view otherwise);
 /// "dimension 1 of 'x'".
 std::string dimension_of(size_t axis, std::string_view what);
 /// Says why a number is none of a float dtype.
-void help_range(DiagnosticEngine::Builder& builder, const Datum& number, DType dtype);
+void help_range(DiagnosticEngine::Builder& builder, const Datum& number, DType dtype, const OperatorPlace& at);
 /// "a list of 2 values"; of what is no sequence its description.
 std::string with_count(const Datum& value);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frontend/lower/graph/graph_builder.h"
+#include "frontend/syntax/ast_walk.h"
 #include "frontend/values/function.h"
 #include "frontend/values/leaves.h"
 #include "ir/graph/regions.h"
@@ -26,6 +27,23 @@ std::vector<Value*> kept_values(Block* block, const CheckpointPolicy& policy) {
     for (unsigned i = 0; is_kept && i < op->result_count(); ++i) kept.push_back(op->result(i));
   }
   return kept;
+}
+
+/// Whether a call of checkpoint_name in the program gives a name, or one that it computes.
+bool may_name(const Session& session, std::string_view name) {
+  bool found = false;
+  auto look = [&](const ast::Node& node) {
+    const auto* call = ast::as<ast::Call>(&node);
+    const auto* callee = call ? ast::as<ast::Name>(call->callee) : nullptr;
+    if (!callee || callee->text != "checkpoint_name" || call->arguments.size() != 2) return;
+    const auto* text = ast::as<ast::String>(call->arguments[1].value);
+    found = found || !text || text->value == name;
+  };
+  for (const auto& module : session.modules()) {
+    if (module->builtin) continue;
+    for (const ast::Declaration& each : module->unit.declarations) ast::walk(*each.stmt, look);
+  }
+  return found;
 }
 
 }  // namespace
@@ -73,17 +91,18 @@ Datum GraphBuilder::checked_result(Datum result, const std::string& of, Loc loc)
   return Datum::poison();
 }
 
-/// A name that nothing in the function has keeps nothing.
+/// A name that nothing in the function has keeps nothing. Where no derivative is taken, the function may leave out what
+/// it names for one: there only names that the whole program lacks are reported.
 void GraphBuilder::warn_of_unused_names(const CheckpointPolicy& policy, Loc loc) {
   for (const std::string& name : policy.names) {
-    if (named_.names.contains(name)) continue;
+    if (named_.names.contains(name) || (!is_kept_apart() && may_name(session(), name))) continue;
     report(diag::hint_no_effect, loc, fmt::format("'{}' in the policy of 'checkpoint'", name), "any target")
         .help(fmt::format("checkpoint_name(x, \"{}\") names a value in the function, outside of run-time loops and of "
                           "other checkpoints", name));
   }
 }
 
-/// Runs a function with a policy, whose names are looked for also where no derivative asks for them.
+/// Runs a function with a policy.
 Datum GraphBuilder::run_checkpoint(const CheckpointPolicy& policy, const std::function<Datum()>& run, Loc loc) {
   NamedValues outer = std::exchange(named_, {function_.runtime_loops.size(), {}});
   Datum result = is_kept_apart() ? record_checkpoint(policy, run, loc) : run();

@@ -78,14 +78,16 @@ bool GraphBuilder::check_class(ElementwiseKind kind, DType dtype, const Operator
     builder.fix("'/' divides floats; '//' gives the whole part of the quotient",
                 {{at.left.loc.behind(), ".0"}, {at.right.loc.before(), "cast("}, {at.right.loc.behind(), ", f32)"}});
   } else if (kind == ElementwiseKind::Div) {
-    auto operand_text = [&](const OperatorPlace::Operand& operand, std::string_view otherwise) {
-      bool is_simple = is_operand(session().sources(), operand.loc) && !session().is_builtin(operand.loc);
-      return is_simple ? source_text(session().sources(), operand.loc) : std::string(otherwise);
+    const SourceManager& sources = session().sources();
+    auto text = [&](const OperatorPlace::Operand& operand, std::string_view otherwise, auto written) {
+      bool is_simple = is_operand(sources, operand.loc) && !session().is_builtin(operand.loc);
+      return is_simple ? written(sources, operand.loc) : std::string(otherwise);
     };
-    std::string x = operand_text(at.left, "x"), y = operand_text(at.right, "y");
-    std::string divisor = at.right.value ? fmt::format("cast({}, f32)", y) : y;
-    builder.help(fmt::format("a quotient with a fraction is one of floats: cast({}, f32) / {}", x, divisor))
-        .help(fmt::format("the whole part of the quotient is {} // {}", x, y));
+    std::string y = text(at.right, "y", bracketed_text);
+    std::string divisor = at.right.value ? fmt::format("cast({}, f32)", text(at.right, "y", source_text)) : y;
+    builder.help(fmt::format("a quotient with a fraction is one of floats: cast({}, f32) / {}",
+                             text(at.left, "x", source_text), divisor))
+        .help(fmt::format("the whole part of the quotient is {} // {}", text(at.left, "x", bracketed_text), y));
   } else if (takes_masks && is_float(dtype)) {
     std::string sign = blame().written(kind, loc);
     bool is_sign = (sign == "&" || sign == "|") && is_compared(session().sources(), at.left.loc, at.right.loc);
@@ -108,7 +110,7 @@ bool GraphBuilder::check_numbers(std::span<const Datum> operands, DType storage,
     if (!is_float(storage) || !each.is_number() || has_number(storage, each.as_double())) continue;
     auto builder = report(diag::number_not_of_dtype, at.loc, to_text(each), to_string(storage));
     blame().label_operand(builder, at, storage);
-    help_range(builder, each, storage);
+    help_range(builder, each, storage, at);
     return false;
   }
   return true;

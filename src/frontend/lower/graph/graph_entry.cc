@@ -369,20 +369,23 @@ bool GraphBuilder::add_input(const Function& function, const Signature& signatur
   if (pattern.kind == PatternKind::DTypeParam) return true;  // its default, which is in the scope
   bool number = scalar || pattern.kind == PatternKind::DimParam;
   if (number && signature.declares_dim(parameter.name)) return add_size(function, parameter, scope);
+  std::string_view help = parameter.name == "device"
+                              ? "the device is chosen where the program is run, tsr run --device: leave it out"
+                              : "";
   if (!tensor && !scalar && !pattern.loc.known()) {
-    bool is_device = parameter.name == "device";
     report(diag::unsupported_construct, parameter.loc,
            fmt::format("an entry whose parameter '{}' has no type", parameter.name))
-        .help(is_device ? "the device is chosen where the program is run, tsr run --device: leave it out"
-                        : fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name));
+        .help(help.empty() ? fmt::format("write its type, such as {}: Tensor[N, f32]", parameter.name)
+                           : std::string(help));
     return false;
   }
   if (pattern.kind == PatternKind::State || pattern.kind == PatternKind::Tuple) {
     return add_state(pattern, parameter, scope);
   }
   if (!tensor && !scalar) {
-    evaluator_.unsupported(pattern.loc.known() ? pattern.loc : parameter.loc,
-                           fmt::format("parameter '{}' of an entry, which is not a tensor,", parameter.name));
+    auto builder = report(diag::unsupported_construct, pattern.loc.known() ? pattern.loc : parameter.loc,
+                          fmt::format("parameter '{}' of an entry, which is not a tensor,", parameter.name));
+    if (!help.empty()) builder.help(std::string(help));
     return false;
   }
   if (!pattern.layout.empty()) {

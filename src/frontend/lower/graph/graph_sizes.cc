@@ -253,8 +253,11 @@ bool GraphBuilder::compares_sizes(const ast::Compare& compare, Scope& scope) {
 bool GraphBuilder::check_entry_clause(const ast::Expr& clause, Scope& scope) {
   Datum value = evaluator_.evaluate(clause, scope);
   if (value.is(DatumKind::Dim)) {
+    const auto* operation = ast::as<ast::Binary>(&clause);
+    bool is_rest = operation && operation->op == ast::BinaryOp::Mod;
     report(diag::wrong_kind, clause.loc, "a 'where' clause", describe(value), "a bool")
-        .help(fmt::format("a clause is a comparison: {} == 0", source_text(session().sources(), clause.loc)));
+        .help(fmt::format("a clause is a comparison: {} {}", source_text(session().sources(), clause.loc),
+                          is_rest ? "== 0" : ">= 1"));
     return false;
   }
   auto holds = evaluator_.expect_bool(value, clause.loc, "a 'where' clause");

@@ -23,14 +23,15 @@ std::string with_count(const Datum& value) {
   return fmt::format("{} of {}", describe(value), counted(value.elements().size(), "value"));
 }
 
-void help_range(DiagnosticEngine::Builder& builder, const Datum& number, DType dtype) {
+void help_range(DiagnosticEngine::Builder& builder, const Datum& number, DType dtype, const OperatorPlace& at) {
   if (!is_float(dtype) || !number.is_number()) return;
   DType wider = has_number(DType::F32, number.as_double()) ? DType::F32 : DType::F64;
   if (std::abs(number.as_double()) < 1) {
     builder.help("it is nearer to 0 than any other number of that dtype");
   } else if (dtype != DType::F64) {
-    builder.help(fmt::format("it is beyond the range of {}; a wider dtype has it: cast(x, {})", to_string(dtype),
-                             to_string(wider)));
+    // What stands beside the number is converted; of a call the dtype may be an argument.
+    builder.help(fmt::format("it is beyond the range of {}; a wider dtype has it: {}", to_string(dtype),
+                             fmt::format(fmt::runtime(at.left.expr ? "cast(x, {})" : "{}"), to_string(wider))));
   }
 }
 
@@ -192,7 +193,7 @@ Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<D
     if (datum.is(DatumKind::Float) && is_integer(dtype)) {
       builder.help("an integer takes integers; cast(x, f32) makes a float of it first");
     } else {
-      help_range(builder, datum, dtype);
+      help_range(builder, datum, dtype, at);
     }
     return nullptr;
   }

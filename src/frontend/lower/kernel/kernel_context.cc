@@ -218,9 +218,15 @@ void KernelBuilder::warn_of_replaced(const std::vector<ScheduleLayer>& layers) {
     for (const std::string& key : layer.names()) {
       std::optional<Loc> place = written_key(session().sources(), layer.loc, key);
       if (!place) continue;
-      auto [later, is_last] = written.emplace(key, *place);
+      auto later = written.find(key);
+      bool is_extent = !tunable_axis(key).empty();
+      if (later == written.end() && is_extent) later = written.find("block");  // by position it replaces all extents
+      if (later == written.end()) {
+        written.emplace(key, *place);
+        continue;
+      }
       std::string said = fmt::format("replaced:{}:{}:{}", place->file, place->line, place->column);
-      if (is_last || !session().say_once(std::move(said))) continue;
+      if (!session().say_once(std::move(said))) continue;
       session().diagnostics().report(diag::overwritten_value, *place, key)
           .label(later->second, "the next one")
           .help("leave one of the two out");
@@ -249,8 +255,9 @@ bool KernelBuilder::read_decorator(const ast::Decorator& decorator,
       continue;
     }
     if (!value.is(DatumKind::Schedule)) {
-      report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name),
-             describe(value), "a schedule");
+      auto builder = report(diag::wrong_kind, argument.loc, fmt::format("the argument of '@kernel.{}'", name),
+                            describe(value), "a schedule");
+      help_dict(builder, value);
       return false;
     }
     space = layers.size();
@@ -343,8 +350,12 @@ void KernelBuilder::warn_of_tuning(const Tuned& tuned, const std::map<std::strin
   // A kernel may have other schedules for other calls.
   Loc kernel = function_.loc;
   if (!session().say_once(fmt::format("tuned:{}:{}:{}:{}", kernel.file, kernel.line, kernel.column, schedule))) return;
-  session().diagnostics().report(diag::not_tuned, loc, function_.name, schedule)
-      .help("'@kernel.schedule(…)' with one value for each key gives a schedule without choices");
+  auto builder = session().diagnostics().report(diag::not_tuned, loc, function_.name, schedule);
+  builder.help("'@kernel.schedule(…)' with one value for each key gives a schedule without choices");
+  if (!layer) return;
+  const std::vector<int64_t>& listed = kernel_.layers[*layer].listed_block;
+  if (listed.size() < 2 || listed.size() > kernel_.axes.size()) return;
+  builder.help(fmt::format("extents of several axes are a tuple: block=({})", fmt::join(listed, ", ")));
 }
 
 /// Enters what one layer says; extents by position count the axes in order.

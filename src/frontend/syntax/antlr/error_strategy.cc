@@ -105,6 +105,18 @@ Loc ErrorStrategy::between(const Token& first, Loc last) const {
   return place;
 }
 
+/// `from .layers`, `from ..layers`, `from . import layers`: the places of modules are none of the importing file.
+DiagnosticEngine::Builder ErrorStrategy::report_relative(const SyntaxError& error) {
+  auto message = diagnostics_.report(diag::expected_token, error.loc, "a name", error.found);
+  if (ahead(2) == TokenKind::Name) return message.fix("a module of the same folder has its name alone", error.loc, "");
+  if (ahead(2) != TokenKind::Import) {
+    return message.help("a module of another folder has its name alone, and -I gives the folder: from layers import f");
+  }
+  const Token& from = *error.last;
+  const Token& import = error.last[2];
+  return message.fix("a module of the same folder has its name alone", between(from, buffer_.loc(import)), "import");
+}
+
 /// `i++`, whose signs are two operators here.
 bool ErrorStrategy::is_increment(const SyntaxError& error) const {
   if (error.before != TokenKind::Plus || error.last == buffer_.tokens.data()) return false;
@@ -272,10 +284,7 @@ DiagnosticEngine::Builder ErrorStrategy::report_syntax_error(antlr4::Parser* par
     return diagnostics_.report(diag::expected_token, error.loc, "':'", error.found)
         .fix("the type of a parameter stands behind ':'", buffer_.loc(*error.last).behind(), ":");
   }
-  if (kind == TokenKind::Dot && before == TokenKind::From && ahead(2) == TokenKind::Name) {
-    return diagnostics_.report(diag::expected_token, error.loc, "a name", error.found)
-        .fix("a module of the same folder has its name alone", error.loc, "");
-  }
+  if (kind == TokenKind::Dot && before == TokenKind::From) return report_relative(error);
   if (kind == TokenKind::Star && before == TokenKind::Import) {
     return diagnostics_.report(diag::expected_token, error.loc, "a name", error.found)
         .help("names are imported one by one: from tessera.nn import gelu, softmax");

@@ -55,6 +55,7 @@ class ErrorStrategy final : public antlr4::ANTLRErrorStrategy {
   bool line_has_error(const antlr4::Token* token) const;
   DiagnosticEngine::Builder report_syntax_error(antlr4::Parser* parser, const SyntaxError& error);
   DiagnosticEngine::Builder report_missing_colon(antlr4::Parser* parser, const SyntaxError& error);
+  DiagnosticEngine::Builder report_relative(const SyntaxError& error);
   DiagnosticEngine::Builder report_keyword(const SyntaxError& error);
   DiagnosticEngine::Builder report_unexpected(const SyntaxError& error);
   void help_operand(DiagnosticEngine::Builder& message, const SyntaxError& error) const;

@@ -312,13 +312,7 @@ class KernelSplit {
   /// Those and what shows once the loops are written.
   void tell_unused(UnusedKeyReport& report, const FragmentStages& stages) {
     namespace key = schedule::key;
-    if (context_.machine->is_gpu()) {
-      Attr roles = entry::node(kernel_->attr(attr::Kernel::schedule), key::roles);
-      if (of_role(roles, "load") == 0 || !dots_.empty()) return;
-      return report.tell(kernel_, {{.key = key::roles.name,
-                                    .why = "warps load for a dot, and this kernel has none",
-                                    .part = "'load' of 'roles'"}});
-    }
+    if (context_.machine->is_gpu()) return;
     std::optional<int64_t> unroll = entry::read(kernel_->attr(attr::Kernel::schedule), key::unroll);
     if (unroll && !stages.unrolls()) {
       unused_.push_back({.key = key::unroll.name,
@@ -327,9 +321,9 @@ class KernelSplit {
                          .is_everywhere = dots_.empty()});
     } else if (unroll && *unroll != shape_.unroll) {
       unused_.push_back({.key = key::unroll.name,
-                         .why = fmt::format("the loop takes {} steps at a time, which {} copies do not divide: it "
-                                            "has {}",
-                                            shape_.run, *unroll, shape_.unroll),
+                         .why = fmt::format("{} copies do not divide the {} steps that the loop takes at a time: it is "
+                                            "compiled with unroll={}",
+                                            *unroll, shape_.run, shape_.unroll),
                          .part = fmt::format("'{}={}'", key::unroll.name, *unroll)});
     }
     report.tell(kernel_, unused_);

@@ -37,13 +37,26 @@ std::vector<UnusedKey> unused_keys(Op* kernel, const Machine& machine) {
   return found;
 }
 
+bool has_dot(Op* kernel) {
+  bool found = false;
+  walk(kernel, [&](Op* op) { found |= op->is(tile::info(tile::OpKind::Mma)) || op->is(tile::info(tile::OpKind::Dot)); });
+  return found;
+}
+
 }  // namespace
 
 void report_unused_keys(Module& module, PassContext& context) {
   if (!context.machine->gpu.has_tma) return;  // which has no such keys
   UnusedKeyReport report(context);
   for (Op* kernel : *module.body()) {
-    if (kernel->is(tile::info(tile::OpKind::Kernel))) report.tell(kernel, unused_keys(kernel, *context.machine));
+    if (!kernel->is(tile::info(tile::OpKind::Kernel))) continue;
+    std::vector<UnusedKey> unused = unused_keys(kernel, *context.machine);
+    if (gpu_schedule(kernel, *context.machine).load_groups > 0 && !has_dot(kernel)) {
+      unused.push_back({.key = schedule::key::roles.name,
+                        .why = "warps only load for others that compute a dot, and this kernel has none",
+                        .part = "'load' of 'roles'"});
+    }
+    report.tell(kernel, unused);
   }
 }
 
