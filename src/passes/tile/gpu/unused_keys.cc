@@ -39,7 +39,9 @@ std::vector<UnusedKey> unused_keys(Op* kernel, const Machine& machine) {
 
 bool has_dot(Op* kernel) {
   bool found = false;
-  walk(kernel, [&](Op* op) { found |= op->is(tile::info(tile::OpKind::Mma)) || op->is(tile::info(tile::OpKind::Dot)); });
+  walk(kernel, [&](Op* op) {
+    found = found || op->is(tile::info(tile::OpKind::Mma)) || op->is(tile::info(tile::OpKind::Dot));
+  });
   return found;
 }
 
