@@ -25,6 +25,7 @@ compile numbers "$folder/numbers.tir" --cubin --target="$cpu,cuda:sm_90a"
 rm "$folder/numbers.tir"
 compile programs "$here/programs.tsr" --target="$cpu,cuda:sm_90a"
 compile programs_sm_80 "$here/programs.tsr" --target="$cpu,cuda:sm_80"
+compile programs_sm_89 "$here/programs.tsr" --target="$cpu,cuda:sm_89"
 compile cpu_only "$here/other.tsr" --target="$cpu"
 compile ptx_only "$here/other.tsr" --target=cuda:sm_90a
 # A cubin runs on its own major architecture only.

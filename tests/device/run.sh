@@ -36,6 +36,7 @@ check bad_input "$python" check_bad_input.py
 check numbers "$python" check_numbers.py
 check programs "$python" check_programs.py
 check programs_sm_80 "$python" check_programs.py --bundle programs_sm_80 --runs 3
+check programs_sm_89 "$python" check_programs.py --bundle programs_sm_89 --runs 3
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -1)
 for tool in memcheck synccheck racecheck; do

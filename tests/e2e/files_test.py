@@ -111,14 +111,15 @@ def check_places(folder):
     run(*step)
     assert state.stat().st_mode & 0o777 == 0o600 and state.read_bytes() != first
     (folder / "elsewhere").mkdir()
-    for name, command in (("w", (BIN / "tsr", "init", folder / "f.bundle", "-o")), ("b", compile_to(folder)[:-1])):
+    for name, command in (("w.safetensors", (BIN / "tsr", "init", folder / "f.bundle", "-o")),
+                          ("b", compile_to(folder)[:-1])):
         target, link = folder / "elsewhere" / name, folder / f"link.{name}"
         target.write_bytes(b"old")
         target.chmod(0o640)
         link.symlink_to(target)
         run(*command, link)
         assert link.is_symlink() and target.read_bytes() != b"old" and target.stat().st_mode & 0o777 == 0o640, name
-    assert sorted(path.name for path in (folder / "elsewhere").iterdir()) == ["b", "w"]
+    assert sorted(path.name for path in (folder / "elsewhere").iterdir()) == ["b", "w.safetensors"]
     new, first, second = folder / "elsewhere/new", folder / "elsewhere/first", folder / "second"
     first.symlink_to("new")  # which is not there yet
     second.symlink_to("elsewhere/first")

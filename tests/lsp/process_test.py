@@ -303,7 +303,7 @@ class Process(unittest.TestCase):
             server = subprocess.Popen([BUILD / "bin/tessera-lsp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             server.stdin.write(INITIALIZE + opened(uri, KERNEL))
             found = {}
-            for line, character, wanted in ((1, 5, "a launch   at N = 1024: 1 programs"),
+            for line, character, wanted in ((1, 5, "a launch   at N = 1024: 1 program,"),
                                             (7, 5, "launches at N = 1024")):
                 place = {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}}
                 for number in range(100 * line, 100 * line + 99):

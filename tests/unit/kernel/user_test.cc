@@ -205,7 +205,7 @@ def f(x: Tensor[M, N, f32], y: Tensor[M, N, bf16]) -> (Tensor[M, N, f32], Tensor
 }
 
 TEST_CASE("a softmax over blocks is expanded where it is accumulated") {
-  auto attention = [](const std::string& between, const std::string& imports = "",
+  auto attention = [](const std::string& between, const std::string& imports = "\n",
                       const std::string& mask = "tile.mask_causal") {
     return built(imports + R"(
 @kernel.schedule(Schedule(BM=8, BN=8))
