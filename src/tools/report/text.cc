@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/numbers/dot_rates.h"
+#include "support/diagnostic.h"
 #include "support/render/columns.h"
 #include "support/render/units.h"
 #include "tools/report/facts.h"
