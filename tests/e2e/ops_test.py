@@ -339,7 +339,7 @@ def orders():
              lambda x: (*greatest(x, 9), greatest(x, 4)[1]), 0)
     case("x: Tensor[2, 9000, f32]", "topk(x, 9)", [x], lambda x: greatest(x, 9), 0)
     # Parts whose greatest are looked through in parts again; blocks that are sorted, of which the last is short.
-    for size, count in ((300000, 9), (9000, 40), (6145, 512)):
+    for size, count in ((300000, 9), (9000, 40), (6145, 512), (9000, 1024)):
         x = RNG.choice(np.array([*special, 1.0, -7.0], np.float32), (2, size))
         x[1], x[1, :5] = -np.inf, (0.0, -0.0, np.nan, 3.0, np.nan)
         on_host(f"{rows} where N >= {count}", f"topk(x, {count})", [x], lambda x, count=count: greatest(x, count), 0)
