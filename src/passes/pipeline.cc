@@ -116,6 +116,7 @@ constexpr std::array cuda_passes = joined(kernel_passes, std::array{
     // Operands of MMAs pass through shared memory, filled by warps of their own.
     PassId::plan_pipeline,
     PassId::longest_first,
+    PassId::form_clusters,
     PassId::make_persistent,
     PassId::specialise_roles,
     PassId::multi_buffer,

@@ -104,6 +104,7 @@ class Emitter {
   bool emit_by_words(Op* op);
   Operand word_of_lanes(Op* op, DType dtype, Operand a, Operand b);
   Operand float_lane(Op* op, DType dtype, std::span<const Operand> a);
+  Operand divide_by_constant(const Operand& a, uint32_t divisor);
   Operand integer_lane(Op* op, DType dtype, std::span<const Operand> a);
   Operand bool_lane(Op* op, std::span<const Operand> a);
   Operand shift_lane(Op* op, DType dtype, std::span<const Operand> a);

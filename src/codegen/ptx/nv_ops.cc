@@ -99,9 +99,13 @@ void Emitter::emit_nv(Op* op) {
   }
 }
 
-/// Addresses of shared memory are below 2^18, so that their 16-byte units fill the 14 bits they have.
+/// Places in shared memory are below 2^18, so that their 16-byte units fill the 14 bits they have. In a cluster the
+/// bits above say which block's memory it is.
 void Emitter::emit_matrix_descriptor(Op* op) {
-  Operand units = make(WordClass::Single, "shr.u32 {}, {}, 4", text(pointer_word(in(op, 0))));
+  std::string address = text(pointer_word(in(op, 0)));
+  bool has_cluster = func_->has(target::attr::Func::cluster);
+  Operand units = has_cluster ? make(WordClass::Single, "bfe.u32 {}, {}, 4, 14", address)
+                              : make(WordClass::Single, "shr.u32 {}, {}, 4", address);
   Operand wide = make(WordClass::Double, "cvt.u64.u32 {}, {}", text(units));
   define(op, {make(WordClass::Double, "or.b64 {}, {}, {}", text(wide),
                    op->attr(attr::MatrixDescriptor::bits))});

@@ -19,7 +19,7 @@ Status KernelRun::run(std::span<TensorValue* const> parameters) {
   if (!bind(body, parameters)) return failure;
   std::vector<int64_t> grid;
   for (tessera::Dim extent : kernel_->attr(attr::Kernel::grid)) grid.push_back(size(extent));
-  if (kernel_->attr(attr::Kernel::persistent)) grid = {options_.workers};
+  if (kernel_->attr(attr::Kernel::persistent)) grid = {workers()};
   for_each_index(grid, [&](const Position& program, size_t) {
     if (!failed_) run_program(program);
   });
@@ -33,6 +33,13 @@ void KernelRun::fail(const std::string& message, const std::vector<DiagnosticNot
   auto report = diagnostics_.report(diag::tile_run, op_->loc(), std::string(op_->name()), message);
   for (const DiagnosticNote& note : notes) report.note(note.loc, note.message);
   if (!help.empty()) report.help(help);
+}
+
+/// In whole clusters.
+int64_t KernelRun::workers() const {
+  int64_t cluster = 1;
+  for (int64_t extent : kernel_->attr(attr::Kernel::cluster)) cluster *= extent;
+  return (options_.workers + cluster - 1) / cluster * cluster;
 }
 
 int64_t KernelRun::size(Dim dim) {
@@ -74,7 +81,7 @@ Element KernelRun::number(Op* op) {
     case OpKind::WorkerId:
       return {.i = program_[0]};
     case OpKind::WorkerCount:
-      return {.i = options_.workers};
+      return {.i = workers()};
     case OpKind::Dim:
       return {.i = size(op->attr(attr::Dim::value))};
     case OpKind::Constant:
@@ -143,7 +150,8 @@ void KernelRun::run_op(Op* op) {
     case OpKind::BarrierExpect:
     case OpKind::BarrierArrive: return run_arrive(op);
     case OpKind::BarrierWait: return run_barrier_wait(op);
-    case OpKind::Barrier: return run_barrier(op);
+    case OpKind::Barrier:
+    case OpKind::ClusterBarrier: return run_barrier(op);
     case OpKind::OrderWait:
     case OpKind::OrderArrive: return;
     case OpKind::FenceAsync: return role_->order.own.fence();

@@ -32,7 +32,7 @@ namespace tessera::tile {
 
 /// How a kernel is run, where that is not said by the kernel.
 struct RunOptions {
-  /// The workers of a persistent kernel.
+  /// The workers of a persistent kernel, of whole clusters as many as these need.
   int64_t workers = 1;
   /// With a seed, the interpreter switches roles at random after every op with an effect, and
   /// copies arrive in any order; without one each role runs on until it has to wait, and copies

@@ -50,8 +50,11 @@ void KernelRun::arrive(EvalBarrier& barrier, int64_t count, Knowledge knowledge,
 void KernelRun::run_arrive(Op* op) {
   const RoleOrder& order = role_->order;
   EvalBarrier& barrier = barrier_of(op->operand(0));
-  if (kind_of(op) == OpKind::BarrierArrive)
-    return arrive(barrier, order.warps, order.known_by_all(), 0);
+  if (kind_of(op) == OpKind::BarrierArrive) {
+    // Programs of a cluster do the same: what this one does to the others they do to it.
+    int64_t programs = op->attr(attr::BarrierArrive::programs).value_or(1);
+    return arrive(barrier, programs * order.warps, order.known_by_all(), 0);
+  }
   arrive(barrier, 1, order.known_by_one(), op->attr(attr::BarrierExpect::bytes));
 }
 

@@ -21,7 +21,8 @@ std::string role_text(const EvalRole& role) {
 /// What may follow roles without waiting for them.
 bool may_follow_roles(Op* op) {
   OpKind kind = kind_of(op);
-  return op->is_pure() || kind == OpKind::Role || kind == OpKind::Barrier || kind == OpKind::Return;
+  bool waits = kind == OpKind::Barrier || kind == OpKind::ClusterBarrier;
+  return op->is_pure() || waits || kind == OpKind::Role || kind == OpKind::Return;
 }
 
 }  // namespace

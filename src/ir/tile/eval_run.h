@@ -44,6 +44,7 @@ class KernelRun {
   void fail(const std::string& message) { fail(message, {}, ""); }
   void fail(const std::string& message, const std::vector<DiagnosticNote>& notes,
             const std::string& help);
+  int64_t workers() const;
   int64_t size(Dim dim);
   Position sizes(const std::vector<Dim>& dims);
 

@@ -142,6 +142,14 @@ void verify_copy_async(Op* op, OpVerifier& verifier) {
              op->slot_size(in::CopyAsync::offsets), op->slot_size(in::CopyAsync::limits));
   Value* barrier = op->in(in::CopyAsync::barrier);
   if (barrier && !is_def(barrier, OpKind::Channel)) expect_barrier(verifier, barrier);
+  if (!op->has(attr::CopyAsync::shared_along)) return;
+  Op* kernel = op->parent();
+  while (kernel->parent()) kernel = kernel->parent();
+  int64_t axes = int64_t(kernel->attr(attr::Kernel::cluster).size());
+  for (int64_t axis : op->attr(attr::CopyAsync::shared_along)) {
+    if (axis < 0 || axis >= axes) verifier.error("its cluster has no axis {} along which a copy can be shared", axis);
+  }
+  if (!barrier) verifier.error("a copy is shared where it counts at a barrier");
 }
 
 void verify_store_async(Op* op, OpVerifier& verifier) {
@@ -184,6 +192,8 @@ void verify_barriers(Op* op, OpVerifier& verifier) {
 void verify_barrier_op(Op* op, OpVerifier& verifier) {
   expect_barrier(verifier, op->operand(0));
   if (op->has(attr::BarrierExpect::bytes)) expect_bytes(op, verifier, 0);
+  if (op->is(info(OpKind::BarrierArrive)) && op->attr(attr::BarrierArrive::programs).value_or(1) < 1)
+    verifier.error("a cluster has at least one program");
 }
 
 void verify_pending(Op* op, OpVerifier& verifier) {

@@ -29,6 +29,29 @@ void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
   }
 }
 
+void verify_cluster(Op* op, OpVerifier& verifier) {
+  if (!op->has(attr::Kernel::cluster)) return;
+  constexpr int64_t most_programs = 16;
+  std::vector<Dim> grid = op->attr(attr::Kernel::grid);
+  AttrList cluster = op->attr(attr::Kernel::cluster);
+  int64_t programs = 1;
+  bool fits = cluster.size() <= grid.size();
+  for (int64_t extent : cluster) {
+    fits = fits && extent >= 1 && extent <= most_programs;
+    programs *= fits ? extent : 1;
+  }
+  if (!fits || programs > most_programs) {
+    return verifier.error("'cluster' has an extent for each of the grid's first axes, and at most {} programs",
+                          most_programs);
+  }
+  size_t axis = 0;
+  for (int64_t extent : cluster) {
+    std::optional<int64_t> along = grid[axis++]->constant();
+    if (along && *along % extent)
+      verifier.error("{} programs along an axis are not whole clusters of {}", *along, extent);
+  }
+}
+
 }  // namespace
 
 void verify_kernel(Op* op, OpVerifier& verifier) {
@@ -56,6 +79,7 @@ void verify_kernel(Op* op, OpVerifier& verifier) {
     if (axis >= 0 && axis < axes) continue;
     verifier.error("axis {} of 'last_first' is not one of the {} of the grid", axis, axes);
   }
+  verify_cluster(op, verifier);
   verify_work(op, verifier);
   verify_checks(op, body->arg_count(), verifier);
   if (!verifier.failed()) verify_free_dims(op, verifier);

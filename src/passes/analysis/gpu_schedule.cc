@@ -54,6 +54,8 @@ GpuSchedule gpu_schedule(Op* kernel, const Machine& machine) {
     schedule.compute_registers = of_role(registers, "mma");
   }
   schedule.persistent = entry::read(from, key::persistent);
+  for (int64_t extent : entry::read(from, key::cluster)) schedule.cluster.push_back(extent);
+  if (std::ranges::all_of(schedule.cluster, [](int64_t extent) { return extent == 1; })) schedule.cluster.clear();
   return schedule;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "ir/core/op.h"
 #include "ir/numbers/machine.h"
@@ -17,6 +18,7 @@ struct GpuSchedule {
   int64_t compute_registers = 0;
   bool persistent = false;
   int64_t group = 1;           ///< rows of programs that are taken together, column by column
+  std::vector<int64_t> cluster = {};  ///< programs of a cluster along the first axes of the grid; none: no clusters
 
   int64_t threads() const { return 128 * load_groups + 32 * compute_warps; }
   /// Elements that a tile may have before it is cut up: 64 registers of each thread that computes.

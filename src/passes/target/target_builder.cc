@@ -56,9 +56,12 @@ std::optional<int64_t> TargetBuilder::as_constant(Value* value) {
   return attr->integer;
 }
 
+/// Whether sizes and indices are of it; the rest is not folded here.
+static bool is_number(DType dtype) { return dtype == DType::I64 || dtype == DType::I32 || dtype == DType::U32; }
+
 Value* TargetBuilder::fold(Kind kind, Value* a, Value* b) {
   Type type = a->type();
-  if (!type->is(TypeKind::Scalar) || type->dtype != DType::I64) return nullptr;
+  if (!type->is(TypeKind::Scalar) || !is_number(type->dtype)) return nullptr;
   std::optional<int64_t> x = as_constant(a), y = as_constant(b);
   if (x && y) {
     Element operands[] = {{.i = *x}, {.i = *y}};
@@ -68,10 +71,10 @@ Value* TargetBuilder::fold(Kind kind, Value* a, Value* b) {
   }
   if (kind == Kind::Add && x == 0) return b;
   if ((kind == Kind::Add || kind == Kind::Sub) && y == 0) return a;
-  if (kind == Kind::Mul && (x == 0 || y == 0)) return index(0);
+  if (kind == Kind::Mul && (x == 0 || y == 0)) return integer(type, 0);
   if (kind == Kind::Mul && x == 1) return b;
   if ((kind == Kind::Mul || kind == Kind::Div || kind == Kind::FloorDiv) && y == 1) return a;
-  if (kind == Kind::Mod && y == 1) return index(0);
+  if (kind == Kind::Mod && y == 1) return integer(type, 0);
   return nullptr;
 }
 
@@ -99,6 +102,10 @@ Value* TargetBuilder::select(Value* condition, Value* a, Value* b) {
 
 Value* TargetBuilder::cast(Value* a, DType to) {
   if (a->type()->dtype == to) return a;
+  if (std::optional<int64_t> known = as_constant(a); known && is_number(a->type()->dtype) && is_number(to)) {
+    Element operand{.i = *known};
+    return integer(like(a->type(), to), evaluate_elementwise(Kind::Cast, a->type()->dtype, to, {&operand, 1}).i);
+  }
   return builder_.value(target::info(Kind::Cast), {{a}}, like(a->type(), to));
 }
 

@@ -11,6 +11,12 @@ namespace {
 const SmallSchedule roles{
     .block = {{"m", 64}, {"n", 32}, {"k", 16}}, .warps = 4, .stages = 2, .group = 2,
     .roles = {{"load", 1}, {"mma", 1}}, .persistent = true};
+SmallSchedule in_clusters(std::vector<int64_t> extents, bool persistent) {
+  SmallSchedule schedule = roles;
+  schedule.cluster = std::move(extents);
+  schedule.persistent = persistent;
+  return schedule;
+}
 /// Three columns of 128 bytes of results.
 const SmallSchedule wide{
     .block = {{"m", 64}, {"n", 96}, {"k", 16}}, .warps = 4, .stages = 3, .roles = {{"load", 1}, {"mma", 1}},
@@ -89,6 +95,12 @@ std::vector<GpuCase> matmuls() {
        fused_multiply, matmul_sizes, 1e-12},
       {"matmul u64", "%a: tensor<40 x 24, u64>, %b: tensor<24 x 36, u64>", matmul("", "u64", "40 x 36", "u64"), 1,
        fused_multiply, {{}}, 0},
+      {"matmul in clusters of rows", "%a: tensor<M x 40, bf16>, %b: tensor<40 x 48, bf16>",
+       matmul("", "f32", "M x 48", "bf16"), 1, in_clusters({2}, true), {{{"M", 136}}, {{"M", 0}}}, 8e-3},
+      {"matmul in clusters of columns", "%a: tensor<M x 40, bf16>, %b: tensor<40 x 72, bf16>",
+       matmul("", "f32", "M x 72", "f32"), 1, in_clusters({1, 2}, false), {{{"M", 70}}}, 1e-5},
+      {"matmul in clusters of both", "%a: tensor<M x 40, bf16>, %b: tensor<72 x 40, bf16>",
+       matmul(nk, "f32", "M x 72", "f32"), 1, in_clusters({2, 2}, true), {{{"M", 136}}}, 1e-5},
       {"matmul of wide tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 104, bf16>",
        matmul("", "f32", "72 x 104", "f32"), 1, wide, {{}}, 1e-5},
       {"matmul of narrow tiles", "%a: tensor<72 x 40, bf16>, %b: tensor<40 x 48, bf16>",

@@ -50,6 +50,11 @@ class ScheduledKernels : public schedule::KernelLibrary {
       changed.schedule["group"] = context.integer(schedule_.group);
     }
     changed.schedule["persistent"] = context.boolean(schedule_.persistent);
+    if (!schedule_.cluster.empty()) {
+      std::vector<Attr> extents;
+      for (int64_t extent : schedule_.cluster) extents.push_back(context.integer(extent));
+      changed.schedule["cluster"] = context.array(std::move(extents));
+    }
     return library_.instantiate(module, changed);
   }
 

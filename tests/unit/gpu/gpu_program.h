@@ -29,6 +29,7 @@ struct SmallSchedule {
   int64_t warps = 0, stages = 0, group = 0;
   std::map<std::string, int64_t> roles;
   bool persistent = false;
+  std::vector<int64_t> cluster = {};
 };
 
 /// An entry of level graph, and extents to run it at.

@@ -233,6 +233,41 @@ TEST_CASE("swap_factors swaps all dots of a kernel, or none") {
              });
 }
 
+TEST_CASE("form_clusters fills the grid up to whole clusters, and marks the copies that their programs share") {
+  auto shared = [](GpuProgram& program) {
+    std::vector<std::vector<int64_t>> axes;
+    walk(program.kernels().at(0), [&](Op* op) {
+      if (op->is(tile::info(OpKind::CopyAsync))) axes.push_back(op->attr(tile::attr::CopyAsync::shared_along).vector());
+    });
+    return axes;
+  };
+  auto grid = [](GpuProgram& program) {
+    std::vector<std::string> extents;
+    for (Dim extent : program.kernels().at(0)->attr(common::Kernel::grid)) extents.emplace_back(extent->text);
+    return extents;
+  };
+  using Axes = std::vector<std::vector<int64_t>>;
+  check_pass(PassId::form_clusters, hopper, {"matmul in clusters of rows"}, [&](GpuProgram& program) {
+    CHECK(shared(program) == Axes{{}, {0}});
+    CHECK(grid(program)[0] == "2*((M + 127)//128)");
+  });
+  check_pass(PassId::form_clusters, hopper, {"matmul in clusters of columns"}, [&](GpuProgram& program) {
+    CHECK(shared(program) == Axes{{1}, {}});
+    CHECK(grid(program)[1] == "4");
+  });
+  check_pass(PassId::form_clusters, hopper, {"matmul in clusters of both"},
+             [&](GpuProgram& program) { CHECK(shared(program) == Axes{{1}, {0}}); });
+  check_pass(PassId::form_clusters, ampere, {"matmul in clusters of rows"},
+             [&](GpuProgram& program) { CHECK(program.count("cluster") == 0); });
+  // An arrival at the barriers of all programs of a cluster is one from each of them.
+  check_pass(PassId::insert_barriers, hopper, {"matmul in clusters of both"}, [&](GpuProgram& program) {
+    CHECK(program.count("tile.cluster_barrier") == 2);
+    walk(program.kernels().at(0), [](Op* op) {
+      if (op->is(tile::info(OpKind::BarrierArrive))) CHECK(op->attr(tile::attr::BarrierArrive::programs) == 4);
+    });
+  });
+}
+
 TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of workers") {
   check_pass(PassId::make_persistent, hopper, {"matmul bf16, b", "matmul f16", "matmul of a slice", "matmul, bias"},
              [](GpuProgram& program) {

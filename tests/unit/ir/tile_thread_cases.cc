@@ -65,6 +65,7 @@ std::vector<TileCase> correct_thread_cases() {
             "#shared<16 x 64, bytes = 2, swizzle = 128>> = tile.slot %r, %z"}, ""},
       {"", {"%a: tile<64 x 32, f32> = tile.full {value = 0}",
             "%c: tile<32, f32> = tile.reduce %a, [] {axis = 0, kind = \"sum\", shared_offset = 64}"}, ""},
+      {"", {"tile.cluster_barrier"}, "", ", cluster = [1, 1]"},
   };
 }
 
@@ -87,6 +88,9 @@ std::vector<TileCase> wrong_roles() {
       {"", {"tile.order_wait"}, "it stands in no role of two warpgroups or more"},
       {"", {role("a", 0, 4), "tile.order_arrive", "tile.yield []", "}"}, "in no role of two warpgroups or more"},
       {"", {"%w: i64 = tile.program_id {axis = 0}"}, "a persistent kernel has workers", ", persistent = true"},
+      {"", {}, "an extent for each of the grid's first axes, and at most 16 programs", ", cluster = [1, 1, 1]"},
+      {"", {}, "at most 16 programs", ", cluster = [4, 8]"},
+      {"", {}, "at most 16 programs", ", cluster = [0]"},
   };
 }
 
@@ -109,6 +113,10 @@ std::vector<TileCase> wrong_memory() {
       {x, {zero, ring, slot, "tile.copy_async %x, [%z, %z], [], %x, []"}, "the tile must be a view in shared space"},
       {"%x: tensor<M x N, f32>", {zero, ring, slot, "tile.copy_async %x, [%z, %z], [], %s, []"},
        "f32 cannot be copied as bf16"},
+      {x, {zero, ring, slot, bars, bar, "tile.copy_async %x, [%z, %z], [], %s, [%b] {shared_along = [1]}"},
+       "its cluster has no axis 1", ", cluster = [1]"},
+      {x, {zero, ring, slot, "tile.copy_async %x, [%z, %z], [], %s, [] {shared_along = [0]}"},
+       "where it counts at a barrier", ", cluster = [1]"},
       {x, {zero, ring, slot, "tile.copy_async %x, [%z], [], %s, []"}, "1 offsets for memory of rank 2"},
       {x, {zero, ring, slot, "tile.copy_async %x, [%z, %z], [%z], %s, []"}, "1 limits for 2 axes"},
       {x, {zero, ring, slot, "tile.copy_async %x, [%z, %z], [], %s, [%r]"}, "the barrier must be a slot"},

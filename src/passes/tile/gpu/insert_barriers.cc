@@ -12,6 +12,9 @@
 // The copy engine does not wait for what threads have begun to read: the fence does. Asynchronous matrix units are over
 // when they are waited for.
 //
+// Where programs of a cluster fill slots for each other, a slot is free when the warps of all of them have released it:
+// each arrives at the barriers of all.
+//
 // This pass counts how many arrivals complete a phase: for `full` one announcement, for `empty` one
 // arrival of each warp that releases.
 
@@ -39,6 +42,12 @@ Op* role_of(Op* op, Op* kernel) {
   return op;
 }
 
+int64_t programs_of_cluster(Op* kernel) {
+  int64_t programs = 1;
+  for (int64_t extent : kernel->attr(attr::Kernel::cluster)) programs *= extent;
+  return programs;
+}
+
 class ChannelExpansion {
  public:
   ChannelExpansion(Op* kernel, Op* channel)
@@ -52,8 +61,9 @@ class ChannelExpansion {
     for (Use* use = channel_->result()->first_use(); use; use = use->next()) users.push_back(use->owner());
     builder_.set_before(channel_);
     builder_.set_loc(channel_->loc());
+    if (is_shared(users)) programs_ = programs_of_cluster(kernel_);
     full_ = barriers(1);
-    empty_ = barriers(arrivals(users));
+    empty_ = barriers(programs_ * arrivals(users));
     for (Value* ring : channel_->ins(in::Channel::rings)) is_read_by_threads_ |= is_read_by_threads(ring);
     for (Op* user : users) {
       builder_.set_before(user);
@@ -69,6 +79,12 @@ class ChannelExpansion {
     Type type = context.contiguous_view({context.dims().constant(stages_)}, DType::U64, MemorySpace::Shared);
     return builder_.value(tile::info(OpKind::Barriers), {}, type,
                           {attr::Barriers::arrivals(context, arrivals)});
+  }
+
+  static bool is_shared(const std::vector<Op*>& users) {
+    return std::ranges::any_of(users, [](Op* user) {
+      return user->is(tile::info(OpKind::CopyAsync)) && user->has(attr::CopyAsync::shared_along);
+    });
   }
 
   /// How many warps release an iteration: all warps of each role with a release, however many
@@ -101,12 +117,18 @@ class ChannelExpansion {
     return false;
   }
 
-  /// The parity of the phase that the iteration completes; with `before`, of the phase before.
+  /// The parity of the phase that the iteration completes; with `before`, of the phase before. Roles compute it in each
+  /// iteration, the one that loads in a single thread: a division of 64 bits would take longer than many an MMA.
   Value* parity(Value* iteration, bool before) {
-    Value* round = iteration;
-    if (stages_ > 1) round = tile::elementwise(builder_, Kind::FloorDiv, {iteration, tile::index(builder_, stages_)});
-    if (before) round = tile::add(builder_, round, tile::index(builder_, 1));
-    return tile::elementwise(builder_, Kind::Mod, {round, tile::index(builder_, 2)});
+    Context& context = builder_.context();
+    auto number = [&](int64_t value) {
+      return builder_.value(tile::info(OpKind::Constant), {}, context.scalar(DType::U32),
+                            {attr::Constant::value(context, value)});
+    };
+    Value* round = tile::cast(builder_, iteration, DType::U32);
+    if (stages_ > 1) round = tile::elementwise(builder_, Kind::FloorDiv, {round, number(stages_)});
+    if (before) round = tile::add(builder_, round, number(1));
+    return tile::cast(builder_, tile::elementwise(builder_, Kind::Mod, {round, number(2)}), DType::I64);
   }
 
   void wait(Value* barrier, Value* parity) {
@@ -131,7 +153,10 @@ class ChannelExpansion {
       wait(tile::slot(builder_, full_, iteration), parity(iteration, false));
     } else {
       if (is_read_by_threads_) tile::fence_async(builder_);
-      builder_.op(tile::info(OpKind::BarrierArrive), {{tile::slot(builder_, empty_, iteration)}}, {});
+      std::vector<OpAttr> attributes;
+      if (programs_ > 1) attributes = {attr::BarrierArrive::programs(builder_.context(), programs_)};
+      builder_.op(tile::info(OpKind::BarrierArrive), {{tile::slot(builder_, empty_, iteration)}}, {},
+                  std::move(attributes));
     }
     user->erase();
   }
@@ -139,6 +164,7 @@ class ChannelExpansion {
   Op* kernel_;
   Op* channel_;
   int64_t stages_;
+  int64_t programs_ = 1;  ///< that fill its slots
   Builder builder_;
   Value* full_ = nullptr;
   Value* empty_ = nullptr;
@@ -182,7 +208,14 @@ Status insert_barriers(Module& module, PassContext&) {
     Builder builder(module);
     builder.set_after(channels.back());
     builder.set_loc(channels.back()->loc());
-    tile::barrier(builder);  // all warps see the channels' barriers before anyone waits
+    if (programs_of_cluster(kernel) == 1) {
+      tile::barrier(builder);  // all warps see the channels' barriers before anyone waits
+    } else {
+      // So do those of the cluster; and they arrive at barriers only while their programs run.
+      builder.op(tile::info(OpKind::ClusterBarrier), {}, {});
+      builder.set_before(kernel->region()->front()->back());
+      builder.op(tile::info(OpKind::ClusterBarrier), {}, {});
+    }
     for (Op* channel : channels) ChannelExpansion(kernel, channel).run();
   }
   return success;

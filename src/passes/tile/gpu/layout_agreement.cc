@@ -89,7 +89,7 @@ class LayoutAgreement {
       case OpKind::CopyWait: case OpKind::StoreAsync: case OpKind::StoreWait: case OpKind::Channel:
       case OpKind::ChannelAcquire: case OpKind::ChannelWait: case OpKind::ChannelRelease: case OpKind::Barriers:
       case OpKind::BarrierExpect: case OpKind::BarrierArrive: case OpKind::BarrierWait: case OpKind::Barrier:
-      case OpKind::FenceAsync: case OpKind::OrderWait: case OpKind::OrderArrive:
+      case OpKind::ClusterBarrier: case OpKind::FenceAsync: case OpKind::OrderWait: case OpKind::OrderArrive:
         return;
       // None is left.
 #define COMPOSED_OP(Name, ...) case OpKind::Name:

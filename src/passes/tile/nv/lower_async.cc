@@ -38,13 +38,53 @@ int64_t column_elements(const layout::SharedLayout& shared) {
   return swizzle ? std::min(extent, swizzle / shared.element_bytes()) : extent;
 }
 
+/// The axis of a tile that is not contiguous: parts of a copy are rows of it.
+size_t row_axis(const layout::SharedLayout& shared) { return size_t(1 - shared.contiguous_axis()); }
+
+int64_t rows_of_part(const layout::SharedLayout& shared, int64_t parts) {
+  return shared.extents()[row_axis(shared)] / parts;
+}
+
+/// Bytes from one row to the next, where a swizzle has columns.
+int64_t row_bytes(const layout::SharedLayout& shared) { return column_elements(shared) * shared.element_bytes(); }
+
 }  // namespace
 
-Value* NvLowering::descriptor(Value* global, Type shared_type) {
+NvLowering::CopyPart NvLowering::part_of_copy(Op* copy) {
+  CopyPart part;
+  std::vector<int64_t> shared_along = copy->attr(attr::CopyAsync::shared_along).vector();
+  if (shared_along.empty()) return part;
+  Builder here = b_.at();
+  b_.at().set_before(func_->region()->front()->back());  // once, before all loops
+  std::vector<int64_t> cluster = kernel_->attr(attr::Kernel::cluster).vector();
+  std::vector<Value*> places = places_in_cluster();
+  Value *number = natural(0), *first = natural(0);
+  // Blocks that get the copy: with any index along the axes where it is shared, and this block's along the others.
+  int64_t blocks = 1, stride = 1;
+  for (size_t i = cluster.size(); i-- > 0;) {
+    if (std::ranges::find(shared_along, int64_t(i)) == shared_along.end()) {
+      first = b_.add(first, b_.mul(places[i], natural(stride)));
+    } else {
+      number = b_.add(number, b_.mul(places[i], natural(part.parts)));
+      part.parts *= cluster[i];
+      int64_t along = blocks;
+      for (int64_t n = 1; n < cluster[i]; ++n) blocks |= along << (n * stride);
+    }
+    stride *= cluster[i];
+  }
+  const layout::SharedLayout& shared = shared_layout_of(copy->in(in::CopyAsync::to)->type());
+  part.row = b_.cast(b_.mul(number, natural(rows_of_part(shared, part.parts))), DType::I32);
+  part.offset = b_.mul(part.row, i32(row_bytes(shared)));
+  part.blocks = b_.cast(b_.op(Kind::Shl, natural(blocks), first), DType::I32);
+  b_.at() = here;
+  return part;
+}
+
+Value* NvLowering::descriptor(Value* global, Type shared_type, int64_t parts) {
   Context& context = b_.context();
   DimTable& table = context.dims();
   const layout::SharedLayout& shared = shared_layout_of(shared_type);
-  if (Op* windows = windows_of(global)) return window_descriptor(windows, shared);
+  if (Op* windows = windows_of(global)) return window_descriptor(windows, shared, parts);
   Type type = global->type();
   size_t rank = type->rank();
   std::vector<Dim> all_strides = tile::strides_of(context, type);
@@ -56,6 +96,7 @@ Value* NvLowering::descriptor(Value* global, Type shared_type) {
     if (!first) strides.push_back(table.mul(all_strides[axis], table.constant(byte_size(type->dtype))));
     size_t lead = rank - size_t(shared.rank());
     int64_t extent = axis < lead ? 1 : shared.extents()[axis - lead];
+    if (parts > 1 && axis == lead + row_axis(shared)) extent = rows_of_part(shared, parts);
     box.push_back(first ? column_elements(shared) : extent);
   }
   Dim offset = type->is(TypeKind::View) ? table.mul(type->offset, table.constant(byte_size(type->dtype)))
@@ -80,7 +121,7 @@ Value* NvLowering::descriptor_argument(Attr map) {
 }
 
 /// Windows begin between the corners of the image that `lower` and `upper` say; a tap is added to where each begins.
-Value* NvLowering::window_descriptor(Op* windows, const layout::SharedLayout& shared) {
+Value* NvLowering::window_descriptor(Op* windows, const layout::SharedLayout& shared, int64_t parts) {
   Context& context = b_.context();
   DimTable& table = context.dims();
   WindowShape shape = *read_windows(windows->attr(attr::View::windows));
@@ -101,7 +142,7 @@ Value* NvLowering::window_descriptor(Op* windows, const layout::SharedLayout& sh
   }
   add_axis(0);
   using entry::TensorMap;
-  std::vector<int64_t> box{column_elements(shared), shared.extents()[0]};
+  std::vector<int64_t> box{column_elements(shared), shared.extents()[0] / parts};
   return descriptor_argument(entry::make_dict(
       context, {TensorMap::box(context, box), TensorMap::buffer(context, image->index()),
                 TensorMap::dims(context, dims), TensorMap::dtype(context, type->dtype),
@@ -123,8 +164,9 @@ void NvLowering::where_known(Value* known, F&& emit) {
   b_.at() = here;
 }
 
-/// Where the first window of a tile begins, and the tap, as the copy engine counts them.
-NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<Value*>& offsets) {
+/// Where the first window of a tile begins, and the tap, as the copy engine counts them. `begin`: how many windows of
+/// the tile lie before it; null: none.
+NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<Value*>& offsets, Value* begin) {
   WindowShape shape = *read_windows(windows->attr(attr::View::windows));
   const std::vector<Dim>& image = windows->operand(0)->type()->dims;
   std::vector<Dim> positions = window_positions(b_.context().dims(), shape, image);
@@ -139,6 +181,7 @@ NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<
   Value* first = value(offsets[1]);
   where_known(first, [&] {
     Value* window = u32(first);
+    if (begin) window = b_.add(window, b_.cast(begin, DType::U32));
     for (size_t i : axes) {
       auto [rest, along] = divided(window, u32(dim(positions[i])));
       window = rest;
@@ -161,11 +204,18 @@ NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<
 
 /// Calls emit(coordinates, address in shared memory) for every box of a copy.
 template <typename F>
-void NvLowering::for_each_column(Value* global, Value* shared_value, const std::vector<Value*>& offsets, F&& emit) {
+void NvLowering::for_each_column(Value* global, Value* shared_value, const std::vector<Value*>& offsets,
+                                 const CopyPart& part, F&& emit) {
   Memory to = memories_.at(shared_value);
   const layout::SharedLayout& shared = shared_layout_of(to.type);
   std::vector<Value*> coordinates;
-  for (size_t axis : map_order(shared, global->type()->rank())) coordinates.push_back(as_i32(value(offsets[axis])));
+  size_t rank = global->type()->rank();
+  for (size_t axis : map_order(shared, rank)) {
+    Value* coordinate = as_i32(value(offsets[axis]));
+    if (part.row && axis == rank - size_t(shared.rank()) + row_axis(shared)) coordinate = b_.add(coordinate, part.row);
+    coordinates.push_back(coordinate);
+  }
+  if (part.row) to.base = b_.offset(to.base, part.offset);
   int64_t extent = shared.extents()[size_t(shared.contiguous_axis())], width = column_elements(shared);
   for (int64_t column = 0; column * width < extent; ++column) {
     std::vector<Value*> at = coordinates;
@@ -179,20 +229,30 @@ void NvLowering::lower_copy_async(Op* op) {
   if (!barrier) return lower_copy_by_threads(op);
   Value* from = op->in(in::CopyAsync::from);
   Value* to = op->in(in::CopyAsync::to);
-  Value* map = descriptor(from, to->type());
-  if (Op* windows = windows_of(from)) return lower_window_copy(op, windows, map);
+  CopyPart part = part_of_copy(op);
+  Value* map = descriptor(from, to->type(), part.parts);
+  if (Op* windows = windows_of(from)) return lower_window_copy(op, windows, map, part);
   in_one_thread([&] {
-    for_each_column(from, to, op->ins(in::CopyAsync::offsets), [&](const std::vector<Value*>& at, Value* address) {
-      b_.at().op(target::info(OpKind::TmaLoad), {{map}, at, {address}, {memories_.at(barrier).base}, {}, {}}, {});
-    });
+    for_each_column(from, to, op->ins(in::CopyAsync::offsets), part,
+                    [&](const std::vector<Value*>& at, Value* address) {
+                      load_box(map, at, address, memories_.at(barrier).base, part, {});
+                    });
   });
 }
 
-void NvLowering::lower_window_copy(Op* op, Op* windows, Value* map) {
+void NvLowering::load_box(Value* map, const std::vector<Value*>& at, Value* address, Value* barrier,
+                          const CopyPart& part, const std::vector<Value*>& taps) {
+  std::vector<Value*> multicast;
+  if (part.blocks) multicast.push_back(part.blocks);
+  b_.at().op(target::info(OpKind::TmaLoad), {{map}, at, {address}, {barrier}, multicast, taps}, {});
+}
+
+void NvLowering::lower_window_copy(Op* op, Op* windows, Value* map, const CopyPart& part) {
   std::vector<Value*> offsets = op->ins(in::CopyAsync::offsets);
-  WindowPlace place = window_place(windows, offsets);
   Memory to = memories_.at(op->in(in::CopyAsync::to));
   const layout::SharedLayout& shared = shared_layout_of(to.type);
+  WindowPlace place = window_place(windows, offsets, part.row);
+  if (part.row) to.base = b_.offset(to.base, part.offset);
   int64_t extent = shared.extents()[1], width = column_elements(shared);
   Value* channel = as_i32(value(offsets[2]));
   Value* barrier = memories_.at(op->in(in::CopyAsync::barrier)).base;
@@ -201,7 +261,7 @@ void NvLowering::lower_window_copy(Op* op, Op* windows, Value* map) {
       std::vector<Value*> at{column ? b_.add(channel, i32(column * width)) : channel};
       at.insert(at.end(), place.begin.begin(), place.begin.end());
       Value* address = b_.offset(to.base, i32(column * shared.column_stride()));
-      b_.at().op(target::info(OpKind::TmaLoad), {{map}, at, {address}, {barrier}, {}, place.taps}, {});
+      load_box(map, at, address, barrier, part, place.taps);
     }
   });
 }
@@ -251,9 +311,10 @@ void NvLowering::lower_store_async(Op* op) {
   Value* to = op->in(in::StoreAsync::to);
   Value* map = descriptor(to, from->type());
   in_one_thread([&] {
-    for_each_column(to, from, op->ins(in::StoreAsync::offsets), [&](const std::vector<Value*>& at, Value* address) {
-      b_.at().op(target::info(OpKind::TmaStore), {{map}, at, {address}}, {});
-    });
+    for_each_column(to, from, op->ins(in::StoreAsync::offsets), {},
+                    [&](const std::vector<Value*>& at, Value* address) {
+                      b_.at().op(target::info(OpKind::TmaStore), {{map}, at, {address}}, {});
+                    });
     b_.at().op(target::info(OpKind::BulkCommit), {}, {});
   });
 }
@@ -285,9 +346,19 @@ void NvLowering::lower_barrier_expect(Op* op) {
   });
 }
 
-/// One thread of each warp arrives, for all: what the others read or wrote must have happened, too.
+/// One thread of each warp arrives, for all: what the others read or wrote must have happened, too. At the barriers of
+/// a cluster one thread for each program does.
 void NvLowering::lower_barrier_arrive(Op* op) {
   if (!threads_.single) machine_op(OpKind::WarpSync);
+  if (std::optional<int64_t> programs = op->attr(attr::BarrierArrive::programs)) {
+    TSR_CHECK(!threads_.single, "warps of a cluster arrive, not single threads");
+    return where(b_.op(Kind::Lt, threads_.lane, i32(*programs)), [&] {
+      Value* own = memories_.at(op->operand(0)).base;
+      Value* bar = b_.at().value(target::info(OpKind::MapShared), {{own}, {threads_.lane}},
+                                 b_.context().ptr(MemorySpace::Shared));
+      b_.at().op(target::info(OpKind::MbarrierArrive), {{bar}}, {});
+    });
+  }
   where(threads_.single ? nullptr : b_.op(Kind::Eq, threads_.lane, i32(0)), [&] {
     b_.at().op(target::info(OpKind::MbarrierArrive), {{memories_.at(op->operand(0)).base}}, {});
   });

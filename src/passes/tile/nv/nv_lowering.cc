@@ -1,6 +1,8 @@
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/tile/nv/nv_lowering.h"
 
+#include <numeric>
+
 #include "ir/core/common_attributes.h"
 #include "ir/layout/text.h"
 #include "ir/target/ops.h"
@@ -37,6 +39,7 @@ Op* NvLowering::declare() {
   state.attributes = {
       target::attr::Func::assume(kernel_->node(common::Kernel::assume)),
       target::attr::Func::checks(kernel_->node(common::Kernel::checks)),
+      target::attr::Func::cluster(kernel_->node(tile::attr::Kernel::cluster)),
       target::attr::Func::dims(context.array(std::move(names))),
       target::attr::Func::epilogue(kernel_->node(common::Kernel::epilogue)),
       target::attr::Func::grid(kernel_->node(common::Kernel::grid)),
@@ -68,9 +71,8 @@ Status NvLowering::run() {
   threads_.place = end;
   b_.at().set_end(body);
   if (!kernel_->attr(common::Kernel::persistent)) {
-    Value* program = block_number();
     std::vector<Dim> grid = kernel_->attr(common::Kernel::grid);
-    program_ids_ = decode_program(b_, sizes_, grid, program);
+    program_ids_ = decode_block(grid);
     for (int64_t axis : kernel_->attr(tile::attr::Kernel::last_first)) {
       Value*& id = program_ids_[size_t(axis)];
       id = b_.sub(b_.sub(dim(grid[size_t(axis)]), b_.index(1)), id);
@@ -81,6 +83,35 @@ Status NvLowering::run() {
   if (!descriptors_.empty()) func_->set(target::attr::Func::descriptors, descriptors_);
   kernel_->erase();
   return failed_ ? failure : success;
+}
+
+/// The block's index along each axis of the grid. Blocks of a cluster follow each other, and so do clusters.
+std::vector<Value*> NvLowering::decode_block(std::vector<Dim> grid) {
+  std::vector<int64_t> cluster = kernel_->attr(tile::attr::Kernel::cluster).vector();
+  if (cluster.empty()) return decode_program(b_, sizes_, grid, block_number());
+  DimTable& dims = b_.context().dims();
+  for (size_t i = 0; i < cluster.size(); ++i) grid[i] = dims.floordiv(grid[i], dims.constant(cluster[i]));
+  int64_t blocks = std::accumulate(cluster.begin(), cluster.end(), int64_t(1), std::multiplies());
+  Value* number = b_.cast(b_.div(b_.cast(block_number(), DType::U32), natural(blocks)), DType::I64);
+  std::vector<Value*> ids = decode_program(b_, sizes_, grid, number);
+  std::vector<Value*> places = places_in_cluster();
+  for (size_t i = 0; i < cluster.size(); ++i)
+    ids[i] = b_.add(b_.mul(ids[i], b_.index(cluster[i])), b_.cast(places[i], DType::I64));
+  return ids;
+}
+
+/// Where the block is in its cluster, u32, an axis of the grid each; the first counts slowest.
+std::vector<Value*> NvLowering::places_in_cluster() {
+  std::vector<int64_t> cluster = kernel_->attr(tile::attr::Kernel::cluster).vector();
+  Value* rank = b_.at().value(target::info(target::OpKind::ClusterRank), {}, b_.context().scalar(DType::I32));
+  Value* rest = b_.cast(rank, DType::U32);
+  std::vector<Value*> places(cluster.size());
+  for (size_t i = cluster.size(); i-- > 0;) {
+    Value* quotient = b_.div(rest, natural(cluster[i]));
+    places[i] = b_.sub(rest, b_.mul(quotient, natural(cluster[i])));
+    rest = quotient;
+  }
+  return places;
 }
 
 Value* NvLowering::block_number() {
@@ -175,6 +206,10 @@ void NvLowering::lower(Op* op) {
     case OpKind::BarrierArrive: return lower_barrier_arrive(op);
     case OpKind::BarrierWait: return lower_barrier_wait(op);
     case OpKind::Barrier: return lower_barrier();
+    case OpKind::ClusterBarrier:
+      machine_op(target::OpKind::WarpSync);
+      machine_op(target::OpKind::ClusterArrive);
+      return machine_op(target::OpKind::ClusterWait);
     case OpKind::FenceAsync: return machine_op(target::OpKind::FenceAsync);
     case OpKind::Mma: return lower_mma(op);
     case OpKind::MmaWait: return lower_mma_wait(op);
@@ -210,6 +245,9 @@ void NvLowering::lower_elementwise(Op* op) {
   std::vector<Value*> operands;
   for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(value(op->operand(i)));
   if (operands.size() == 2) return define(op->result(), b_.op(op->info().elementwise, operands[0], operands[1]));
+  if (op->info().elementwise == Kind::Cast && TargetBuilder::as_constant(operands[0])) {
+    return define(op->result(), b_.cast(operands[0], op->result()->type()->dtype));
+  }
   if (op->info().elementwise == Kind::Bits) {
     return define(op->result(), b_.bitcast(operands[0], op->result()->type()->dtype));
   }

@@ -82,6 +82,8 @@ class NvLowering {
   void lower_splat(Op* op);
   /// An op of the machine without operands and results.
   void machine_op(target::OpKind kind, std::vector<OpAttr> attributes = {});
+  std::vector<Value*> decode_block(std::vector<Dim> grid);
+  std::vector<Value*> places_in_cluster();
   Value* block_number();
   Value* block_count();
   Value* value(Value* tile_value) const { return values_.at(tile_value); }
@@ -89,6 +91,7 @@ class NvLowering {
   void define(Value* tile_value, Value* target_value) { values_[tile_value] = target_value; }
   Type lowered_type(Type type);
   Value* i32(int64_t number) { return b_.integer(b_.context().scalar(DType::I32), number); }
+  Value* natural(int64_t number) { return b_.integer(b_.context().scalar(DType::U32), number); }
   Value* as_i32(Value* index) { return b_.cast(index, DType::I32); }
   const layout::Layout& layout_of(Type tile);
   const layout::SharedLayout& shared_layout_of(Type view);
@@ -206,20 +209,31 @@ class NvLowering {
   void lower_mma_sync(Op* op, const MmaInstruction& instruction);
   void lower_fma(Op* op);
   void lower_mma_wait(Op* op);
-  /// The parameter that describes boxes of a global tensor to the copy engine.
-  Value* descriptor(Value* global, Type shared);
+  /// The part of a tile that this block copies for its cluster: rows, of the axis that is not contiguous.
+  struct CopyPart {
+    int64_t parts = 1;        ///< of as many rows each
+    Value* row = nullptr;     ///< the first one, i32; null: the block copies the whole tile for itself
+    Value* offset = nullptr;  ///< of that row in shared memory, bytes, i32
+    Value* blocks = nullptr;  ///< a bit for each block of the cluster that gets it, i32
+  };
+  CopyPart part_of_copy(Op* copy);
+  /// The parameter that describes boxes of a global tensor to the copy engine: tiles, or one of `parts` of their rows.
+  Value* descriptor(Value* global, Type shared, int64_t parts = 1);
   Value* descriptor_argument(Attr map);
   /// Coordinates of a window's begin and of a tap, the last axis first; after those of windows the image's number.
   struct WindowPlace {
     std::vector<Value*> begin, taps;
   };
-  Value* window_descriptor(Op* windows, const layout::SharedLayout& shared);
+  Value* window_descriptor(Op* windows, const layout::SharedLayout& shared, int64_t parts);
   template <typename F>
   void where_known(Value* known, F&& emit);
-  WindowPlace window_place(Op* windows, const std::vector<Value*>& offsets);
-  void lower_window_copy(Op* op, Op* windows, Value* map);
+  WindowPlace window_place(Op* windows, const std::vector<Value*>& offsets, Value* begin);
+  void load_box(Value* map, const std::vector<Value*>& at, Value* address, Value* barrier, const CopyPart& part,
+                const std::vector<Value*>& taps);
+  void lower_window_copy(Op* op, Op* windows, Value* map, const CopyPart& part);
   template <typename F>
-  void for_each_column(Value* global, Value* shared, const std::vector<Value*>& offsets, F&& emit);
+  void for_each_column(Value* global, Value* shared, const std::vector<Value*>& offsets, const CopyPart& part,
+                       F&& emit);
 
   Op* kernel_;
   Op* current_ = nullptr;  ///< that is being lowered

@@ -151,8 +151,8 @@ void KernelLowering::lower(Op* op) {
     case OpKind::CopyAsync: case OpKind::CopyCommit: case OpKind::CopyWait: case OpKind::StoreAsync:
     case OpKind::StoreWait: case OpKind::Channel: case OpKind::ChannelAcquire: case OpKind::ChannelWait:
     case OpKind::ChannelRelease: case OpKind::Barriers: case OpKind::BarrierExpect: case OpKind::BarrierArrive:
-    case OpKind::BarrierWait: case OpKind::Barrier: case OpKind::FenceAsync: case OpKind::Mma: case OpKind::MmaWait:
-    case OpKind::OrderWait: case OpKind::OrderArrive:
+    case OpKind::BarrierWait: case OpKind::Barrier: case OpKind::ClusterBarrier: case OpKind::FenceAsync:
+    case OpKind::Mma: case OpKind::MmaWait: case OpKind::OrderWait: case OpKind::OrderArrive:
 #define COMPOSED_OP(Name, ...) case OpKind::Name:
 #include "ir/tile/composed_ops.inc"
       break;

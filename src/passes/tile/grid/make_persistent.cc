@@ -35,7 +35,15 @@ using Kind = ElementwiseKind;
 class Persistence {
  public:
   Persistence(Op* kernel, const GpuSchedule& schedule)
-      : kernel_(kernel), schedule_(schedule), builder_(*kernel->module()) {}
+      : kernel_(kernel),
+        schedule_(schedule),
+        builder_(*kernel->module()),
+        cluster_(kernel->attr(attr::Kernel::cluster).vector()),
+        grid_(kernel->attr(attr::Kernel::grid)) {
+    // The loop counts clusters.
+    DimTable& dims = builder_.context().dims();
+    for (size_t i = 0; i < cluster_.size(); ++i) grid_[i] = dims.floordiv(grid_[i], dims.constant(cluster_[i]));
+  }
 
   void run() {
     Block* block = kernel_->region()->front();
@@ -47,9 +55,14 @@ class Persistence {
     builder_.set_loc(kernel_->loc());
     DimTable& dims = builder_.context().dims();
     Dim programs = dims.constant(1);
-    for (Dim extent : kernel_->attr(attr::Kernel::grid)) programs = dims.mul(programs, extent);
+    for (Dim extent : grid_) programs = dims.mul(programs, extent);
     Value* first = builder_.value(tile::info(OpKind::WorkerId), {}, index_type());
     Value* step = builder_.value(tile::info(OpKind::WorkerCount), {}, index_type());
+    if (!cluster_.empty()) {
+      place_in_cluster(first);
+      first = clusters_of(first);
+      step = clusters_of(step);
+    }
     // Channels that are filled together have one count.
     std::vector<std::pair<Op*, std::vector<Op*>>> filled;
     for (Op* channel : all(OpKind::Channel)) {
@@ -101,23 +114,49 @@ class Persistence {
     return found;
   }
 
+  int64_t cluster_size() const {
+    int64_t programs = 1;
+    for (int64_t extent : cluster_) programs *= extent;
+    return programs;
+  }
+
+  Value* clusters_of(Value* workers) {
+    Value* size = short_number(tile::index(builder_, cluster_size()));
+    return tile::cast(builder_, arithmetic(Kind::FloorDiv, short_number(workers), size), DType::I64);
+  }
+
+  /// The worker's index in its cluster along each axis, the first counting slowest.
+  void place_in_cluster(Value* worker) {
+    Value* rest = arithmetic(Kind::Mod, short_number(worker), short_number(tile::index(builder_, cluster_size())));
+    places_.resize(cluster_.size());
+    for (size_t i = cluster_.size(); i-- > 0;) {
+      Value* extent = short_number(tile::index(builder_, cluster_[i]));
+      places_[i] = tile::cast(builder_, arithmetic(Kind::Mod, rest, extent), DType::I64);
+      rest = arithmetic(Kind::FloorDiv, rest, extent);
+    }
+  }
+
   Value* arithmetic(Kind kind, Value* a, Value* b) { return tile::elementwise(builder_, kind, {a, b}); }
 
   /// A GPU divides numbers of 32 bits in a tenth of the time. The runtime refuses grids of 2^31 programs and more.
   Value* short_number(Value* index) { return tile::cast(builder_, index, DType::U32); }
+
+  /// Clusters of a band's height.
+  int64_t clusters_of_band() const {
+    return std::max<int64_t>(1, schedule_.group / (cluster_.empty() ? 1 : cluster_[0]));
+  }
 
   /// Replaces program ids by indices computed from the loop's index.
   void number_programs(Block* body) {
     std::vector<Op*> ids = all(OpKind::ProgramId);
     if (body->empty()) return;
     builder_.set_before(body->front());
-    std::vector<Dim> grid = kernel_->attr(attr::Kernel::grid);
-    std::vector<Value*> indices(grid.size());
-    Value* rest = grid.size() > 1 ? short_number(body->arg(0)) : body->arg(0);
-    if (schedule_.group > 1 && grid.size() == 2) {
-      Value* rows = short_number(tile::dim(builder_, grid[0]));
-      Value* columns = short_number(tile::dim(builder_, grid[1]));
-      Value* group = tile::min(builder_, rows, short_number(tile::index(builder_, schedule_.group)));
+    std::vector<Value*> indices(grid_.size());
+    Value* rest = grid_.size() > 1 ? short_number(body->arg(0)) : body->arg(0);
+    if (schedule_.group > 1 && grid_.size() == 2) {
+      Value* rows = short_number(tile::dim(builder_, grid_[0]));
+      Value* columns = short_number(tile::dim(builder_, grid_[1]));
+      Value* group = tile::min(builder_, rows, short_number(tile::index(builder_, clusters_of_band())));
       Value* band_size = tile::mul(builder_, columns, group);
       Value* start = tile::mul(builder_, arithmetic(Kind::FloorDiv, rest, band_size), group);
       Value* height = tile::min(builder_, tile::sub(builder_, rows, start), group);
@@ -125,16 +164,21 @@ class Persistence {
       indices[0] = tile::add(builder_, start, arithmetic(Kind::Mod, within, height));
       indices[1] = arithmetic(Kind::FloorDiv, within, height);
     } else {
-      for (size_t i = grid.size(); i-- > 1;) {
-        Value* extent = short_number(tile::dim(builder_, grid[i]));
+      for (size_t i = grid_.size(); i-- > 1;) {
+        Value* extent = short_number(tile::dim(builder_, grid_[i]));
         indices[i] = arithmetic(Kind::Mod, rest, extent);
         rest = arithmetic(Kind::FloorDiv, rest, extent);
       }
-      if (!grid.empty()) indices[0] = rest;
+      if (!grid_.empty()) indices[0] = rest;
     }
     for (Value*& index : indices) index = tile::cast(builder_, index, DType::I64);
+    for (size_t i = 0; i < cluster_.size(); ++i) {
+      Value* first = tile::mul(builder_, indices[i], tile::index(builder_, cluster_[i]));
+      indices[i] = tile::add(builder_, first, places_[i]);
+    }
     for (int64_t axis : kernel_->attr(attr::Kernel::last_first)) {
-      Dim last = builder_.context().dims().sub(grid[size_t(axis)], builder_.context().dims().constant(1));
+      DimTable& dims = builder_.context().dims();
+      Dim last = dims.sub(kernel_->attr(attr::Kernel::grid)[size_t(axis)], dims.constant(1));
       indices[size_t(axis)] = tile::sub(builder_, tile::dim(builder_, last), indices[size_t(axis)]);
     }
     for (Op* id : ids) {
@@ -180,6 +224,9 @@ class Persistence {
   Op* kernel_;
   const GpuSchedule& schedule_;
   Builder builder_;
+  std::vector<int64_t> cluster_;  ///< programs along the first axes of the grid; none without clusters
+  std::vector<Dim> grid_;         ///< of clusters, or of programs
+  std::vector<Value*> places_;    ///< of the worker in its cluster, an axis each
 };
 
 /// Whether something in memory decides the index, or a branch or loop that may read it.
