@@ -32,7 +32,6 @@ SUBJECTS = {
     "`tsr pack-repro`": ["**/tsr/pack_repro*"],
     "Profiles": ["runtime/**/*profile*", "src/**/*profile*"],
     "A file of policies": ["runtime/**/*polic*"],
-    "Clusters with multicast": ["src/**/*multicast*"],
     "Plug-ins": ["src/**/*plugin*"],
     "Python bindings": ["python", "bindings/python"],
     "ONNX": ["src/**/*onnx*"],

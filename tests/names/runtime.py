@@ -349,7 +349,7 @@ def dropped():
 FLOW = seeds("18")
 DECLARED = seeds("17")
 METADATA = seeds("19")
-GRID = metadata(r"launch: \{grid: \[\(M \+ 127\) // 128, 4\], block: \[\d+, 1, 1\]")
+GRID = metadata(r"launch: \{grid: \[\(M \+ 127\) // 128, 2\], block: \[\d+, 1, 1\]")
 FUSED = shows("linear.tsr", "sched", r'epilogue = \["add", "gelu", "mul", "cast"\]')
 ROLES = shows("linear.tsr", "tile,ptx", r'tile\.role \{first = 0, name = "load", .*warps = 4\}',
               r"tile\.barrier_expect", r'tile\.role .*name = "mma"', r"tile\.barrier_wait", r"setmaxnreg")
@@ -441,6 +441,7 @@ PROGRAMS = {
     "pad to avoid bank conflicts": no_padding,
     "softmax+dropout+V for attention": dropped,
     "emit **Kernel Metadata**": metadata(r"^name: ", r"^launch: ", r"^buffers:"),
+    "cooperative groups": shows("cluster.tsr", "ptx", r"\.multicast::cluster "),
     "WMMA/HMMA": both(shows("linear.tsr", "ptx", r"wgmma\.mma_async"),
                       shows("linear.tsr", "ptx", r"mma\.sync\.aligned\.m16n8k16", target="cuda:sm_80")),
     "AVX-512/SVE mapped fragments": shows("linear.tsr", "asm", r"vfmadd\w+\t.*%zmm", target="cpu:x86-64-v4"),
