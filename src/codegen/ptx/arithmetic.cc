@@ -6,6 +6,7 @@
 #include <bit>
 #include <utility>
 
+#include "codegen/ptx/division.h"
 #include "codegen/ptx/emitter.h"
 #include "support/check.h"
 
@@ -20,27 +21,6 @@ std::string_view comparison(Kind kind) {
   return names[size_t(kind) - size_t(Kind::Eq)];
 }
 
-/// x / d is mulhi(x, factor) >> shift for every x of 32 bits; with `adds` the factor has 33 bits, of which this lacks
-/// the highest. Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994, figure 4.1.
-struct DivisionByFactor {
-  uint32_t factor;
-  int shift;
-  bool adds;
-};
-
-/// For divisors below 2^31 that are no powers of two.
-DivisionByFactor division_by(uint32_t divisor) {
-  int bits = 32 - std::countl_zero(divisor - 1);  // 2^(bits - 1) < divisor < 2^bits
-  auto factor_of = [&](int shift) { return (uint64_t(1) << (32 + shift)) / divisor + 1; };
-  // A factor of 32 bits will do where rounding it up does not show in any quotient: factor * divisor is at most 2^shift
-  // above 2^(32 + shift).
-  int shift = bits - 1;
-  uint64_t factor = factor_of(shift);
-  uint64_t excess = factor * divisor - (uint64_t(1) << (32 + shift));
-  if (excess <= uint64_t(1) << shift) return {uint32_t(factor), shift, false};
-  return {uint32_t(factor_of(bits) - (uint64_t(1) << 32)), bits, true};
-}
-
 }  // namespace
 
 /// Of an unsigned number of 32 bits. The assembler divides by constants as by any number, which takes 15 instructions.
@@ -53,11 +33,11 @@ Operand Emitter::divide_by_constant(const Operand& a, uint32_t divisor) {
   if (std::has_single_bit(divisor)) return word("shr.u32", x, uint64_t(std::countr_zero(divisor)));
   DivisionByFactor by = division_by(divisor);
   Operand high = word("mul.hi.u32", x, by.factor);
-  if (!by.adds) return by.shift ? word("shr.u32", text(high), uint64_t(by.shift)) : high;
+  if (!by.adds) return word("shr.u32", text(high), uint64_t(by.shift));
   // (x + high) >> shift would need 33 bits.
   Operand half = word("shr.u32", text(make(WordClass::Single, "sub.u32 {}, {}, {}", x, text(high))), 1);
   Operand sum = make(WordClass::Single, "add.u32 {}, {}, {}", text(half), text(high));
-  return by.shift == 1 ? sum : word("shr.u32", text(sum), uint64_t(by.shift - 1));
+  return word("shr.u32", text(sum), uint64_t(by.shift - 1));
 }
 
 void Emitter::emit_elementwise(Op* op) {

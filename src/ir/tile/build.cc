@@ -38,6 +38,12 @@ Value* index(Builder& builder, int64_t value) {
                        {attr::Constant::value(builder.context(), value)});
 }
 
+int64_t programs_of_cluster(Op* kernel) {
+  int64_t programs = 1;
+  for (int64_t extent : kernel->attr(attr::Kernel::cluster)) programs *= extent;
+  return programs;
+}
+
 Value* dim(Builder& builder, Dim value) {
   if (std::optional<int64_t> constant = value->constant()) return index(builder, *constant);
   return builder.value(info(OpKind::Dim), {}, index_type(builder),

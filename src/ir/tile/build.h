@@ -19,6 +19,10 @@ Value* index(Builder& builder, int64_t value);
 /// The value of a dimension expression; a constant where it is one.
 Value* dim(Builder& builder, Dim value);
 Value* program_id(Builder& builder, int64_t axis);
+/// How many programs of a tile.kernel are a cluster; 1 without clusters.
+int64_t programs_of_cluster(Op* kernel);
+/// What hardware allows.
+inline constexpr int64_t most_programs_of_cluster = 16;
 /// The number that an i64 value is known to be.
 std::optional<int64_t> known_index(Value* value);
 // Arithmetic on i64 values: constants fold, and x + 0, x * 1 and the like give x.

@@ -7,6 +7,7 @@
 
 #include "ir/core/common_attributes.h"
 #include "ir/tile/eval_run.h"
+#include "ir/tile/build.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 
@@ -37,8 +38,7 @@ void KernelRun::fail(const std::string& message, const std::vector<DiagnosticNot
 
 /// In whole clusters.
 int64_t KernelRun::workers() const {
-  int64_t cluster = 1;
-  for (int64_t extent : kernel_->attr(attr::Kernel::cluster)) cluster *= extent;
+  int64_t cluster = programs_of_cluster(kernel_);
   return (options_.workers + cluster - 1) / cluster * cluster;
 }
 

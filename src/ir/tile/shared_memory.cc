@@ -15,6 +15,10 @@ std::optional<layout::SharedLayout> shared_layout_of(Type view) {
   return layout;
 }
 
+bool is_cut_in(const layout::SharedLayout& layout, int64_t parts) {
+  return layout.rank() == 2 && layout.extents()[size_t(1 - layout.contiguous_axis())] % (8 * parts) == 0;
+}
+
 int64_t slot_bytes(const layout::SharedLayout& layout) {
   int64_t alignment = layout.alignment();
   return (layout.size_bytes() + alignment - 1) / alignment * alignment;

@@ -11,6 +11,9 @@ namespace tessera::tile {
 
 /// The layout of a view in shared memory, which the verifier has read; nullopt where it has none.
 std::optional<layout::SharedLayout> shared_layout_of(Type view);
+/// Whether programs of a cluster can copy a tile in so many parts: rows of the axis that is not contiguous, in whole
+/// groups of the 8 that a swizzle permutes alike.
+bool is_cut_in(const layout::SharedLayout& layout, int64_t parts);
 /// Bytes from an index of the last axis before the layout's to the next one.
 int64_t slot_bytes(const layout::SharedLayout& layout);
 /// Bytes that a view of constant extents takes.

@@ -6,8 +6,10 @@
 #include "ir/core/common_attributes.h"
 #include "ir/layout/text.h"
 #include "ir/numbers/mma.h"
+#include "ir/tile/build.h"
 #include "ir/tile/mma_layouts.h"
 #include "ir/tile/ops.h"
+#include "ir/tile/shared_memory.h"
 #include "ir/tile/verify.h"
 
 namespace tessera::tile {
@@ -145,11 +147,19 @@ void verify_copy_async(Op* op, OpVerifier& verifier) {
   if (!op->has(attr::CopyAsync::shared_along)) return;
   Op* kernel = op->parent();
   while (kernel->parent()) kernel = kernel->parent();
-  int64_t axes = int64_t(kernel->attr(attr::Kernel::cluster).size());
+  std::vector<int64_t> cluster = kernel->attr(attr::Kernel::cluster).vector();
+  int64_t parts = 1, before = -1;
   for (int64_t axis : op->attr(attr::CopyAsync::shared_along)) {
-    if (axis < 0 || axis >= axes) verifier.error("its cluster has no axis {} along which a copy can be shared", axis);
+    bool is_axis = axis > before && axis < int64_t(cluster.size());
+    if (!is_axis) return verifier.error("its cluster has no axis {} along which a copy can be shared", axis);
+    parts *= cluster[size_t(axis)];
+    before = axis;
   }
-  if (!barrier) verifier.error("a copy is shared where it counts at a barrier");
+  if (!barrier) return verifier.error("a copy is shared where it counts at a barrier");
+  std::optional<layout::SharedLayout> shared =
+      layout::parse_shared_layout(op->in(in::CopyAsync::to)->type()->layout);
+  if (!shared || !is_cut_in(*shared, parts))
+    verifier.error("its tile cannot be cut in {} parts of 8 rows, or a multiple", parts);
 }
 
 void verify_store_async(Op* op, OpVerifier& verifier) {
@@ -192,8 +202,12 @@ void verify_barriers(Op* op, OpVerifier& verifier) {
 void verify_barrier_op(Op* op, OpVerifier& verifier) {
   expect_barrier(verifier, op->operand(0));
   if (op->has(attr::BarrierExpect::bytes)) expect_bytes(op, verifier, 0);
-  if (op->is(info(OpKind::BarrierArrive)) && op->attr(attr::BarrierArrive::programs).value_or(1) < 1)
-    verifier.error("a cluster has at least one program");
+  if (!op->is(info(OpKind::BarrierArrive)) || !op->has(attr::BarrierArrive::programs)) return;
+  Op* kernel = op->parent();
+  while (kernel->parent()) kernel = kernel->parent();
+  int64_t programs = programs_of_cluster(kernel);
+  if (op->attr(attr::BarrierArrive::programs) != programs)
+    verifier.error("'programs' are those of the cluster: {}", programs);
 }
 
 void verify_pending(Op* op, OpVerifier& verifier) {

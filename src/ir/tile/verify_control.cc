@@ -2,6 +2,7 @@
 #include "ir/text/access_site.h"
 #include "ir/text/symbols.h"
 #include "ir/text/work.h"
+#include "ir/tile/build.h"
 #include "ir/tile/ops.h"
 #include "ir/tile/verify.h"
 
@@ -31,18 +32,17 @@ void check_yield(Op* op, unsigned region, OpVerifier& verifier) {
 
 void verify_cluster(Op* op, OpVerifier& verifier) {
   if (!op->has(attr::Kernel::cluster)) return;
-  constexpr int64_t most_programs = 16;
   std::vector<Dim> grid = op->attr(attr::Kernel::grid);
   AttrList cluster = op->attr(attr::Kernel::cluster);
   int64_t programs = 1;
   bool fits = cluster.size() <= grid.size();
   for (int64_t extent : cluster) {
-    fits = fits && extent >= 1 && extent <= most_programs;
+    fits = fits && extent >= 1 && extent <= most_programs_of_cluster;
     programs *= fits ? extent : 1;
   }
-  if (!fits || programs > most_programs) {
+  if (!fits || programs > most_programs_of_cluster) {
     return verifier.error("'cluster' has an extent for each of the grid's first axes, and at most {} programs",
-                          most_programs);
+                          most_programs_of_cluster);
   }
   size_t axis = 0;
   for (int64_t extent : cluster) {

@@ -46,7 +46,7 @@ class ThreadVerifier {
     Block* body = kernel_->region()->front();
     for (Op* op : *body) {
       if (failed()) return;
-      if (op->is(info(OpKind::Barrier))) roles_.clear();
+      if (op->is(info(OpKind::Barrier)) || op->is(info(OpKind::ClusterBarrier))) roles_.clear();
       bool role = op->is(info(OpKind::Role));
       if (role) check_role(op);
       warps_ = role ? roles_.back().warps : all_warps_;
@@ -99,6 +99,9 @@ class ThreadVerifier {
 
   void check_op(Op* op) {
     check_types(op);
+    bool is_placed = op->parent() == kernel_ && kernel_->has(attr::Kernel::cluster);
+    if (op->is(info(OpKind::ClusterBarrier)) && !is_placed)
+      error(op, "it stands in the own block of a kernel that has a cluster");
     for (unsigned r = 0; r < op->region_count(); ++r) {
       for (Block* block = op->region(r)->front(); block; block = block->next()) {
         check_values(op, block);

@@ -61,28 +61,13 @@ int64_t Divisibility::of_product(const DimTerm& term) const {
 
 int64_t Divisibility::of(const DimAtom& atom) const {
   switch (atom.kind) {
-    case DimAtomKind::Symbol: return 1;  // what is assumed of it, its term knows
-    case DimAtomKind::FloorDiv: return of_quotient(atom.a, atom.b);
+    case DimAtomKind::Symbol:  // what is assumed of it, its term knows
+    case DimAtomKind::FloorDiv: return 1;
     case DimAtomKind::Mod:
     case DimAtomKind::Min:
     case DimAtomKind::Max: return std::gcd(of(atom.a), of(atom.b));
   }
   return 1;
-}
-
-/// (a + r) // b with 0 <= r < b is a / b where a is a multiple of b: so with blocks of a size that fills them.
-int64_t Divisibility::of_quotient(Dim a, Dim b) const {
-  std::optional<int64_t> by = b->constant();
-  if (!by || *by < 1) return 1;
-  int64_t rest = 0, common = 0;
-  for (const DimTerm& term : a->terms) {
-    if (term.factors.empty()) {
-      rest = term.coefficient;
-    } else {
-      common = std::gcd(common, product(std::abs(term.coefficient), of_product(term)));
-    }
-  }
-  return rest >= 0 && rest < *by && common % *by == 0 ? common / *by : 1;
 }
 
 int64_t Divisibility::of(Value* index) {

@@ -23,7 +23,6 @@ class Divisibility {
  private:
   int64_t of_product(const DimTerm& term) const;
   int64_t of(const DimAtom& atom) const;
-  int64_t of_quotient(Dim a, Dim b) const;
   int64_t compute(Value* index);
 
   std::map<std::string, int64_t, std::less<>> assumed_;  ///< by product of atoms: "M*N"

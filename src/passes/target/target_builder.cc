@@ -53,7 +53,8 @@ std::optional<int64_t> TargetBuilder::as_constant(Value* value) {
   if (!def || !def->is(target::info(OpKind::Constant)) || !value->type()->is(TypeKind::Scalar)) return {};
   Attr attr = def->attr(target::attr::Constant::value);
   if (is_float(value->type()->dtype) || !attr->is(AttrKind::Int)) return {};
-  return attr->integer;
+  Element number{.i = attr->integer};
+  return evaluate_elementwise(Kind::Cast, DType::I64, value->type()->dtype, {&number, 1}).i;
 }
 
 /// Whether sizes and indices are of it; the rest is not folded here.

@@ -91,6 +91,9 @@ std::vector<TileCase> wrong_roles() {
       {"", {}, "an extent for each of the grid's first axes, and at most 16 programs", ", cluster = [1, 1, 1]"},
       {"", {}, "at most 16 programs", ", cluster = [4, 8]"},
       {"", {}, "at most 16 programs", ", cluster = [0]"},
+      {"", {"tile.cluster_barrier"}, "it stands in the own block of a kernel that has a cluster"},
+      {"", {role("a", 0, 1), "tile.cluster_barrier", "tile.yield []", "}"}, "it stands in the own block",
+       ", cluster = [1, 1]"},
   };
 }
 
@@ -117,6 +120,10 @@ std::vector<TileCase> wrong_memory() {
        "its cluster has no axis 1", ", cluster = [1]"},
       {x, {zero, ring, slot, "tile.copy_async %x, [%z, %z], [], %s, [] {shared_along = [0]}"},
        "where it counts at a barrier", ", cluster = [1]"},
+      {x, {zero, ring, slot, bars, bar, "tile.copy_async %x, [%z, %z], [], %s, [%b] {shared_along = [0]}"},
+       "its tile cannot be cut in 4 parts", ", cluster = [4]"},
+      {x, {zero, bars, bar, "tile.barrier_arrive %b {programs = 3}"}, "'programs' are those of the cluster: 2",
+       ", cluster = [2]"},
       {x, {zero, ring, slot, "tile.copy_async %x, [%z], [], %s, []"}, "1 offsets for memory of rank 2"},
       {x, {zero, ring, slot, "tile.copy_async %x, [%z, %z], [%z], %s, []"}, "1 limits for 2 axes"},
       {x, {zero, ring, slot, "tile.copy_async %x, [%z, %z], [], %s, [%r]"}, "the barrier must be a slot"},

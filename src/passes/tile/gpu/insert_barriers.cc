@@ -42,12 +42,6 @@ Op* role_of(Op* op, Op* kernel) {
   return op;
 }
 
-int64_t programs_of_cluster(Op* kernel) {
-  int64_t programs = 1;
-  for (int64_t extent : kernel->attr(attr::Kernel::cluster)) programs *= extent;
-  return programs;
-}
-
 class ChannelExpansion {
  public:
   ChannelExpansion(Op* kernel, Op* channel)
@@ -61,7 +55,7 @@ class ChannelExpansion {
     for (Use* use = channel_->result()->first_use(); use; use = use->next()) users.push_back(use->owner());
     builder_.set_before(channel_);
     builder_.set_loc(channel_->loc());
-    if (is_shared(users)) programs_ = programs_of_cluster(kernel_);
+    if (is_shared(users)) programs_ = tile::programs_of_cluster(kernel_);
     full_ = barriers(1);
     empty_ = barriers(programs_ * arrivals(users));
     for (Value* ring : channel_->ins(in::Channel::rings)) is_read_by_threads_ |= is_read_by_threads(ring);
@@ -208,7 +202,7 @@ Status insert_barriers(Module& module, PassContext&) {
     Builder builder(module);
     builder.set_after(channels.back());
     builder.set_loc(channels.back()->loc());
-    if (programs_of_cluster(kernel) == 1) {
+    if (tile::programs_of_cluster(kernel) == 1) {
       tile::barrier(builder);  // all warps see the channels' barriers before anyone waits
     } else {
       // So do those of the cluster; and they arrive at barriers only while their programs run.

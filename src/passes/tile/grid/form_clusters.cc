@@ -22,6 +22,7 @@
 #include "ir/schedule/schedule_keys.h"
 #include "ir/text/entries.h"
 #include "ir/tile/ops.h"
+#include "ir/tile/shared_memory.h"
 #include "passes/analysis/divisibility.h"
 #include "passes/analysis/gpu_schedule.h"
 #include "passes/pass.h"
@@ -79,7 +80,8 @@ class Variation {
 
 class Clusters {
  public:
-  Clusters(Op* kernel, std::vector<int64_t> extents) : kernel_(kernel), extents_(std::move(extents)) {
+  Clusters(Op* kernel, const GpuSchedule& schedule)
+      : kernel_(kernel), extents_(schedule.cluster), has_load_role_(schedule.load_groups > 0) {
     for (size_t axis = 0; axis < extents_.size(); ++axis) variations_.emplace_back(int64_t(axis));
     walk(kernel, [&](Op* op) {
       if (op->is(tile::info(OpKind::CopyAsync)) && op->in(in::CopyAsync::barrier)) copies_.push_back(op);
@@ -91,11 +93,10 @@ class Clusters {
     size_t axes = kernel_->attr(attr::Kernel::grid).size();
     if (extents_.size() > axes)
       return fmt::format("it has {} extents, and the grid {} {}", extents_.size(), axes, axes == 1 ? "axis" : "axes");
-    constexpr int64_t most_programs = 16;
     int64_t programs = std::accumulate(extents_.begin(), extents_.end(), int64_t(1), std::multiplies());
-    if (programs > most_programs)
-      return fmt::format("a cluster has at most {} programs, not {}", most_programs, programs);
-    if (copies_.empty())
+    if (programs > tile::most_programs_of_cluster)
+      return fmt::format("a cluster has at most {} programs, not {}", tile::most_programs_of_cluster, programs);
+    if (copies_.empty() || !has_load_role_)
       return "a cluster shares what the copy engine loads: operands of dots, for warps of other 'roles'";
     for (size_t axis = 0; axis < extents_.size(); ++axis) {
       if (extents_[axis] == 1) continue;
@@ -114,6 +115,8 @@ class Clusters {
 
  private:
   std::optional<std::string> why_not_along(size_t axis) {
+    if (kernel_->attr(attr::Kernel::grid)[axis]->is_constant(1))
+      return fmt::format("axis {} of the grid has one program", axis);
     for (Op* copy : copies_) {
       for (Op* parent = copy->parent(); parent != kernel_; parent = parent->parent()) {
         bool is_loop = parent->is(tile::info(OpKind::For));
@@ -125,8 +128,8 @@ class Clusters {
       }
     }
     if (is_multiple(axis) || ends_are_masked(axis)) return std::nullopt;
-    return fmt::format("axis {} of the grid is not known to have a multiple of {} programs, and nothing masks what "
-                       "programs past its end would store",
+    return fmt::format("axis {} of the grid is not known to have a multiple of {} programs, and not all that programs "
+                       "past its end would do is masked",
                        axis, extents_[axis]);
   }
 
@@ -137,32 +140,69 @@ class Clusters {
   /// Whether no program past the end of the axis accesses memory: the copy engine knows where tensors end.
   bool ends_are_masked(size_t axis) {
     bool all = true;
-    walk(kernel_, [&](Op* op) { all &= op == kernel_ || is_masked(op, variations_[axis]); });
+    walk(kernel_, [&](Op* op) { all &= op == kernel_ || is_masked(op, axis); });
     return all;
   }
 
-  static std::optional<unsigned> limits_slot(Op* op) {
+  struct Slots {
+    unsigned offsets, limits;
+  };
+  static std::optional<Slots> access_slots(Op* op) {
     switch (tile::kind_of(op)) {
-      case OpKind::Load: return in::Load::limits;
-      case OpKind::Store: return in::Store::limits;
-      case OpKind::CopyAsync: return in::CopyAsync::limits;
+      case OpKind::Load: return Slots{in::Load::offsets, in::Load::limits};
+      case OpKind::Store: return Slots{in::Store::offsets, in::Store::limits};
+      case OpKind::CopyAsync: return Slots{in::CopyAsync::offsets, in::CopyAsync::limits};
       default: return std::nullopt;
     }
   }
 
   /// Whether the op does nothing where its tile lies past the end of the axis.
-  static bool is_masked(Op* op, Variation& variation) {
-    if (op->is(tile::info(OpKind::CopyAsync)) || op->region_count() > 0) return true;
-    if (op->is(tile::info(OpKind::Load)) || op->is(tile::info(OpKind::Store))) {
-      bool is_load = op->is(tile::info(OpKind::Load));
-      std::vector<Value*> offsets = op->ins(is_load ? unsigned(in::Load::offsets) : unsigned(in::Store::offsets));
-      std::vector<Value*> limits = op->ins(*limits_slot(op));
-      // What is the same for all programs is loaded or stored by those at the end, too.
-      return !variation.of_any(offsets) || variation.of_any(limits);
+  bool is_masked(Op* op, size_t axis) {
+    if (op->region_count() > 0) return true;
+    if (op->is(tile::info(OpKind::CopyAsync)) && op->in(in::CopyAsync::barrier)) return true;
+    std::optional<Slots> slots = access_slots(op);
+    if (!slots) {
+      bool has_memory = !op->ins(ValueClass::ReadMemory).empty() || !op->ins(ValueClass::WrittenMemory).empty();
+      bool is_number = op->result_count() == 1 && op->result()->type()->is(TypeKind::Scalar);
+      // Other ops on tiles have limits of their own, which may be below 0 there.
+      return is_number || op->is(tile::info(OpKind::Iota)) ||
+             (!has_memory && !variations_[axis].of_any(op->ins(ValueClass::Index)));
     }
-    bool is_number = op->result_count() == 1 && op->result()->type()->is(TypeKind::Scalar);
-    bool has_memory = !op->ins(ValueClass::ReadMemory).empty() || !op->ins(ValueClass::WrittenMemory).empty();
-    return is_number || (!has_memory && !variation.of_any(op->ins(ValueClass::Index)));
+    std::vector<Value*> offsets = op->ins(slots->offsets), limits = op->ins(slots->limits);
+    // What is the same for all programs those past the end may read, but not write.
+    if (!variations_[axis].of_any(offsets)) return !op->is(tile::info(OpKind::Store));
+    size_t lead = offsets.size() - std::min(limits.size(), offsets.size());
+    for (size_t i = lead; i < offsets.size(); ++i) {
+      if (is_nothing_past_end(limits[i - lead], offsets[i], axis)) return true;
+    }
+    return false;
+  }
+
+  /// Whether the offset is the program's block along the axis, and the limit what remains of an extent that the blocks
+  /// of the grid cover.
+  bool is_nothing_past_end(Value* limit, Value* offset, size_t axis) {
+    std::optional<int64_t> block = block_of(offset, axis);
+    Op* def = limit->def();
+    if (!block || !def || def->info().elementwise != Kind::Sub || def->operand(1) != offset) return false;
+    DimTable& dims = kernel_->module()->context().dims();
+    std::optional<int64_t> known = tile::known_index(def->operand(0));
+    Op* size = def->operand(0)->def();
+    if (!known && (!size || !size->is(tile::info(OpKind::Dim)))) return false;
+    Dim extent = known ? dims.constant(*known) : size->attr(attr::Dim::value);
+    return dims.ceildiv(extent, dims.constant(*block)) == kernel_->attr(attr::Kernel::grid)[axis];
+  }
+
+  /// The number by which the program's index along the axis is multiplied, where the offset is no more than that.
+  static std::optional<int64_t> block_of(Value* offset, size_t axis) {
+    Op* def = offset->def();
+    if (!def) return std::nullopt;
+    if (def->is(tile::info(OpKind::ProgramId))) {
+      bool is_own = def->attr(attr::ProgramId::axis) == int64_t(axis);
+      return is_own ? std::optional<int64_t>(1) : std::nullopt;
+    }
+    if (def->info().elementwise != Kind::Mul) return std::nullopt;
+    std::optional<int64_t> by = tile::known_index(def->operand(1));
+    return by && *by > 0 && block_of(def->operand(0), axis) == 1 ? by : std::nullopt;
   }
 
   /// The axes of the grid along which programs of a cluster load the same tile and can share the work.
@@ -177,10 +217,7 @@ class Clusters {
     std::optional<layout::SharedLayout> shared =
         layout::parse_shared_layout(copy->in(in::CopyAsync::to)->type()->layout);
     TSR_CHECK(shared, "the copy engine writes to memory with a layout");
-    constexpr int64_t rows_of_swizzle = 8;
-    bool is_cut = shared->rank() == 2 &&
-                  shared->extents()[size_t(1 - shared->contiguous_axis())] % (rows_of_swizzle * parts) == 0;
-    return is_cut ? axes : std::vector<int64_t>();
+    return tile::is_cut_in(*shared, parts) ? axes : std::vector<int64_t>();
   }
 
   void fill_up_grid() {
@@ -201,10 +238,10 @@ class Clusters {
     Builder builder(*kernel_->module());
     walk(kernel_, [&](Op* op) {
       if (op == kernel_) return;
-      std::optional<unsigned> slot = limits_slot(op);
-      if (!slot) return;
-      for (unsigned i = 0; i < op->slot_size(*slot); ++i) {
-        unsigned position = op->slot_begin(*slot) + i;
+      std::optional<Slots> slots = access_slots(op);
+      if (!slots) return;
+      for (unsigned i = 0; i < op->slot_size(slots->limits); ++i) {
+        unsigned position = op->slot_begin(slots->limits) + i;
         if (!variation.of(op->operand(position))) continue;
         builder.set_before(op);
         builder.set_loc(op->loc());
@@ -216,6 +253,7 @@ class Clusters {
 
   Op* kernel_;
   std::vector<int64_t> extents_;
+  bool has_load_role_;
   std::vector<Variation> variations_;
   std::vector<Op*> copies_;
 };
@@ -225,13 +263,25 @@ class Clusters {
 Status form_clusters(Module& module, PassContext& context) {
   TSR_CHECK(context.machine, "form_clusters needs a machine");
   if (!context.machine->gpu.has_clusters) return success;
-  UnusedKeyReport report(context);
+  // The key has an effect where one variant of the kernel has clusters.
+  struct Asked {
+    Op* kernel;
+    std::string why;
+    bool is_formed = false;
+  };
+  std::vector<Asked> asked;
   for (Op* kernel : *module.body()) {
     if (!kernel->is(tile::info(OpKind::Kernel))) continue;
-    std::vector<int64_t> extents = gpu_schedule(kernel, *context.machine).cluster;
-    if (extents.empty()) continue;
-    if (std::optional<std::string> why = Clusters(kernel, extents).form())
-      report.tell(kernel, {{.key = schedule::key::cluster.name, .why = *why}});
+    GpuSchedule schedule = gpu_schedule(kernel, *context.machine);
+    if (schedule.cluster.empty()) continue;
+    std::optional<std::string> why = Clusters(kernel, schedule).form();
+    auto known = std::ranges::find(asked, kernel->loc(), [](const Asked& each) { return each.kernel->loc(); });
+    if (known == asked.end()) known = asked.insert(known, {kernel, why.value_or("")});
+    known->is_formed |= !why;
+  }
+  UnusedKeyReport report(context);
+  for (const Asked& each : asked) {
+    if (!each.is_formed) report.tell(each.kernel, {{.key = schedule::key::cluster.name, .why = each.why}});
   }
   return success;
 }

@@ -3,6 +3,8 @@
 //
 //   for t in worker .. programs step workers: <the program whose number is t>
 //
+// In clusters the loop counts clusters, of which each worker takes the program at its place.
+//
 // While one tile is stored the loads of the next can be in flight, and launching a block costs
 // nothing. Channels go on counting iterations from tile to tile. `order = "grouped"` numbers the
 // programs of a two-dimensional grid in bands of `group` rows, column by column, so that programs
@@ -114,20 +116,15 @@ class Persistence {
     return found;
   }
 
-  int64_t cluster_size() const {
-    int64_t programs = 1;
-    for (int64_t extent : cluster_) programs *= extent;
-    return programs;
-  }
-
   Value* clusters_of(Value* workers) {
-    Value* size = short_number(tile::index(builder_, cluster_size()));
+    Value* size = short_number(tile::index(builder_, tile::programs_of_cluster(kernel_)));
     return tile::cast(builder_, arithmetic(Kind::FloorDiv, short_number(workers), size), DType::I64);
   }
 
   /// The worker's index in its cluster along each axis, the first counting slowest.
   void place_in_cluster(Value* worker) {
-    Value* rest = arithmetic(Kind::Mod, short_number(worker), short_number(tile::index(builder_, cluster_size())));
+    Value* size = short_number(tile::index(builder_, tile::programs_of_cluster(kernel_)));
+    Value* rest = arithmetic(Kind::Mod, short_number(worker), size);
     places_.resize(cluster_.size());
     for (size_t i = cluster_.size(); i-- > 0;) {
       Value* extent = short_number(tile::index(builder_, cluster_[i]));
@@ -141,7 +138,7 @@ class Persistence {
   /// A GPU divides numbers of 32 bits in a tenth of the time. The runtime refuses grids of 2^31 programs and more.
   Value* short_number(Value* index) { return tile::cast(builder_, index, DType::U32); }
 
-  /// Clusters of a band's height.
+  /// The height of a band in clusters: whole ones, and at least one.
   int64_t clusters_of_band() const {
     return std::max<int64_t>(1, schedule_.group / (cluster_.empty() ? 1 : cluster_[0]));
   }

@@ -164,9 +164,9 @@ void NvLowering::where_known(Value* known, F&& emit) {
   b_.at() = here;
 }
 
-/// Where the first window of a tile begins, and the tap, as the copy engine counts them. `begin`: how many windows of
+/// Where the first window of a tile begins, and the tap, as the copy engine counts them. `before`: how many windows of
 /// the tile lie before it; null: none.
-NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<Value*>& offsets, Value* begin) {
+NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<Value*>& offsets, Value* before) {
   WindowShape shape = *read_windows(windows->attr(attr::View::windows));
   const std::vector<Dim>& image = windows->operand(0)->type()->dims;
   std::vector<Dim> positions = window_positions(b_.context().dims(), shape, image);
@@ -181,7 +181,7 @@ NvLowering::WindowPlace NvLowering::window_place(Op* windows, const std::vector<
   Value* first = value(offsets[1]);
   where_known(first, [&] {
     Value* window = u32(first);
-    if (begin) window = b_.add(window, b_.cast(begin, DType::U32));
+    if (before) window = b_.add(window, b_.cast(before, DType::U32));
     for (size_t i : axes) {
       auto [rest, along] = divided(window, u32(dim(positions[i])));
       window = rest;

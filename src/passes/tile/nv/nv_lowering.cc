@@ -1,12 +1,11 @@
-#include "passes/analysis/gpu_schedule.h"
 #include "passes/tile/nv/nv_lowering.h"
-
-#include <numeric>
 
 #include "ir/core/common_attributes.h"
 #include "ir/layout/text.h"
 #include "ir/target/ops.h"
+#include "ir/tile/build.h"
 #include "ir/tile/ops.h"
+#include "passes/analysis/gpu_schedule.h"
 #include "passes/analysis/kernels.h"
 #include "passes/tile/nv/emit_where.h"
 #include "support/check.h"
@@ -39,7 +38,6 @@ Op* NvLowering::declare() {
   state.attributes = {
       target::attr::Func::assume(kernel_->node(common::Kernel::assume)),
       target::attr::Func::checks(kernel_->node(common::Kernel::checks)),
-      target::attr::Func::cluster(kernel_->node(tile::attr::Kernel::cluster)),
       target::attr::Func::dims(context.array(std::move(names))),
       target::attr::Func::epilogue(kernel_->node(common::Kernel::epilogue)),
       target::attr::Func::grid(kernel_->node(common::Kernel::grid)),
@@ -56,6 +54,9 @@ Op* NvLowering::declare() {
       target::attr::Func::threads(kernel_->node(common::Kernel::threads)),
       target::attr::Func::work(kernel_->node(common::Kernel::work))};
   Op* func = module.create(state);
+  // Blocks are numbered along one axis, and so clusters have one.
+  int64_t blocks = tile::programs_of_cluster(kernel_);
+  if (blocks > 1) func->set(target::attr::Func::cluster, std::vector<int64_t>{blocks});
   func->move_before(kernel_);
   func->region()->add_block();
   return func;
@@ -91,7 +92,7 @@ std::vector<Value*> NvLowering::decode_block(std::vector<Dim> grid) {
   if (cluster.empty()) return decode_program(b_, sizes_, grid, block_number());
   DimTable& dims = b_.context().dims();
   for (size_t i = 0; i < cluster.size(); ++i) grid[i] = dims.floordiv(grid[i], dims.constant(cluster[i]));
-  int64_t blocks = std::accumulate(cluster.begin(), cluster.end(), int64_t(1), std::multiplies());
+  int64_t blocks = tile::programs_of_cluster(kernel_);
   Value* number = b_.cast(b_.div(b_.cast(block_number(), DType::U32), natural(blocks)), DType::I64);
   std::vector<Value*> ids = decode_program(b_, sizes_, grid, number);
   std::vector<Value*> places = places_in_cluster();

@@ -227,7 +227,7 @@ class NvLowering {
   Value* window_descriptor(Op* windows, const layout::SharedLayout& shared, int64_t parts);
   template <typename F>
   void where_known(Value* known, F&& emit);
-  WindowPlace window_place(Op* windows, const std::vector<Value*>& offsets, Value* begin);
+  WindowPlace window_place(Op* windows, const std::vector<Value*>& offsets, Value* before);
   void load_box(Value* map, const std::vector<Value*>& at, Value* address, Value* barrier, const CopyPart& part,
                 const std::vector<Value*>& taps);
   void lower_window_copy(Op* op, Op* windows, Value* map, const CopyPart& part);
