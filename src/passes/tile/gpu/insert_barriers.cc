@@ -18,6 +18,7 @@
 // This pass counts how many arrivals complete a phase: for `full` one announcement, for `empty` one
 // arrival of each warp that releases.
 
+#include <algorithm>
 #include <map>
 
 #include "ir/tile/mma_layouts.h"

@@ -1,5 +1,7 @@
 // Copies between global and shared memory, barriers.
 
+#include <algorithm>
+
 #include "ir/layout/access.h"
 #include "ir/layout/families.h"
 #include "ir/layout/text.h"
