@@ -105,7 +105,7 @@ class Clusters {
     std::vector<std::vector<int64_t>> shared;
     for (Op* copy : copies_) shared.push_back(shared_along(copy));
     if (std::ranges::all_of(shared, [](const std::vector<int64_t>& axes) { return axes.empty(); }))
-      return "programs of a cluster load no tile that is the same and has 8 rows or more for each of them";
+      return "programs of a cluster load no tile that is the same and has a multiple of 8 rows for each of them";
     for (size_t i = 0; i < copies_.size(); ++i) {
       if (!shared[i].empty()) copies_[i]->set(attr::CopyAsync::shared_along, shared[i]);
     }
