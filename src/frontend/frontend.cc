@@ -46,6 +46,8 @@ void SourceLibrary::check_names() {
   if (state_->main) frontend::check_names(state_->session, *state_->main);
 }
 
+bool SourceLibrary::has_unordered_sums() const { return state_->session.has_unordered_sums(); }
+
 /// One run of the front end.
 class Compilation {
  public:

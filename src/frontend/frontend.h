@@ -68,6 +68,8 @@ class SourceLibrary : public schedule::KernelLibrary {
   /// Warns of names without use and of statements that never run. It is called when all kernels were built without
   /// errors, as what is wrong may be what has no use; with `kernels_for` compile_source does so.
   void check_names();
+  /// Whether a kernel that was built so far adds to memory in nondeterministic order.
+  bool has_unordered_sums() const;
 
  private:
   friend class Compilation;

@@ -35,11 +35,13 @@ struct Continuation {
 /// A call in progress: what belongs to one run of a function.
 struct CallFrame {
   std::string_view name;               ///< of the function, or of the module that is made
-  std::string_view kind = "call";      ///< or "instance"
+  std::string_view kind = "call";      ///< or "instance", "value" of a file's name
   const Function* function = nullptr;  ///< null for a module
   Loc call;  ///< where it is called; unknown for the outermost
   bool is_clause = false;  ///< a `where` clause of the function is looked at, not its body
   bool is_trip = false;    ///< the condition of a `while` is evaluated, not its body
+  /// The value of a file's name is made, which everything in the file shares: by this frame or by one below it.
+  bool is_shared = false;
   Datum result = Datum::none();
   bool lacks_names = false;            ///< fewer names than values were given a meaning, which is said
   Loc result_loc;                      ///< of the `return` that was reached

@@ -285,15 +285,15 @@ Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope
   return evaluate(*truth ? *node.then_value : *node.else_value, scope);
 }
 
-/// The value of a file's name is the same wherever it is read, so the scopes it is made in are none of the lowering's.
+/// The scopes that the value of a file's name is made in are none of the lowering's.
 Scope* Evaluator::open_scope(Scope* parent) {
   Scope* scope = session_.new_scope(parent);
-  if (!is_shared_) lowering_.opened(*scope);
+  if (!is_shared()) lowering_.opened(*scope);
   return scope;
 }
 
 Datum Evaluator::received(const Scope& from, Datum value) {
-  return is_shared_ ? value : lowering_.received(from, std::move(value));
+  return is_shared() ? value : lowering_.received(from, std::move(value));
 }
 
 Scope* Evaluator::capture(Scope& scope) {
@@ -427,9 +427,9 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
   }
   if (binding.state == Binding::State::Pending) {
     binding.state = Binding::State::Running;
-    bool outer = std::exchange(is_shared_, true);
+    push_frame(name, "value", {}).is_shared = true;
     Datum value = constant(*pending_value(*binding.pending), {name, binding.loc}, scope);
-    is_shared_ = outer;
+    pop_frame();
     // The one instance of a name has its params' keys to itself, those of a list are numbered.
     std::string_view place_name = value.is_sequence() ? name : "";
     bool may_place = may_spend(value.measure().parts / parts_of_step, loc);

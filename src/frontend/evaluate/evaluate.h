@@ -113,6 +113,8 @@ class Evaluator {
   }
   /// A scope inside of another, for what is run.
   Scope* open_scope(Scope* parent);
+  /// Whether the value of a file's name is made, which is the same wherever the name is read.
+  bool is_shared() const { return !frames_.empty() && frames_.back().is_shared; }
 
   // Sizes.
   /// Relations between dims that hold throughout: `where` clauses of the entry.
@@ -286,8 +288,7 @@ class Evaluator {
   std::vector<CallFrame> frames_;
   std::vector<DimFact> facts_;
   Blame blame_{session_, frames_, facts_, [this](const Value* value) { return lowering_.declared_at(value); }};
-  bool is_shared_ = false;  ///< what is evaluated is the value of a file's name, which everything in the file shares
-  size_t asked_ = 0;        ///< how often the budget was
+  size_t asked_ = 0;  ///< how often the budget was
   std::optional<size_t> counted_ops_;  ///< of what is built
   std::vector<const ModuleApplication*> instantiating_;
   unsigned nesting_ = 0;

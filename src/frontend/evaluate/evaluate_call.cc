@@ -554,7 +554,10 @@ CallFrame& Evaluator::push_frame(std::string_view name, std::string_view kind, L
   frame.name = name;
   frame.kind = kind;
   frame.call = call;
-  if (!frames_.empty()) frame.device = frames_.back().device;
+  if (!frames_.empty()) {
+    frame.device = frames_.back().device;
+    frame.is_shared = frames_.back().is_shared;
+  }
   return frames_.emplace_back(std::move(frame));
 }
 

@@ -532,8 +532,8 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, cons
   Dim x = as_dimension(dims(), a), y = as_dimension(dims(), b);
   if (x && y) {
     // What a caller has to know, how often a loop is unrolled, and what has no call cannot be left to calls.
-    auto decides = [](const CallFrame& frame) { return frame.is_clause || frame.is_trip; };
-    bool has_calls = lowering_.built() && lowering_.built()->level() == Level::Graph && !is_open() && !is_shared_;
+    auto decides = [](const CallFrame& frame) { return frame.is_clause || frame.is_trip || frame.is_shared; };
+    bool has_calls = lowering_.built() && lowering_.built()->level() == Level::Graph && !is_open();
     bool is_left_open = has_calls && !frames_.empty() && std::ranges::none_of(frames_, decides);
     if (is_left_open && !decide(dims(), op, x, y, facts_)) {
       Datum operands[] = {a, b};

@@ -171,6 +171,9 @@ class Session {
   /// True for a place in the embedded standard library.
   bool is_builtin(Loc loc) const;
   /// True the first time that it is called with this text, and errors are not only counted.
+  void note_unordered_sum() { has_unordered_sums_ = true; }
+  /// Whether a kernel adds to memory in nondeterministic order.
+  bool has_unordered_sums() const { return has_unordered_sums_; }
   bool say_once(std::string text) { return may_report() && said_.insert(std::move(text)).second; }
   /// While it lives, no more diagnostics are reported than that; errors that are not are counted.
   class Reports {
@@ -287,6 +290,7 @@ class Session {
   std::set<std::string> said_;
   std::set<std::pair<FileId, std::string>> undefined_;
   size_t made_ = 0;
+  bool has_unordered_sums_ = false;
   Reporting reporting_ = Reporting::All;
   Trial* trial_ = nullptr;
   size_t unsaid_errors_ = 0;

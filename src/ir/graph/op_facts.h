@@ -18,8 +18,8 @@ class Batch;
 /// What an op is to the lowering to kernels.
 enum class Role : uint8_t {
   Unknown,   ///< nothing lowers it: a function, what ends a block, and ops that are refused
-  View,      ///< read through
-  Source,    ///< made where it is read: full, dim, iota, a constant of one element
+  View,      ///< read through: computed again wherever it is read
+  Source,    ///< computed again wherever it is read: full, dim, iota, a constant of one element
   Constant,  ///< a buffer in the plan
   Compute,   ///< elementwise, reduce, concat: in a generated kernel or an epilogue
   Anchor,    ///< a kernel of the library

@@ -113,6 +113,11 @@ bool is_widening_cast(Op* op) {
                                       dtype_info(from).bits < dtype_info(to).bits);
 }
 
+bool is_made_where_read(Op* op) {
+  GraphRole role = graph_role(op);
+  return role == GraphRole::View || role == GraphRole::Source || is_widening_cast(op);
+}
+
 GraphReads::GraphReads(Block* block, const Machine* machine)
     : dims_(&block->parent_op()->module()->context().dims()),
       machine_(machine),

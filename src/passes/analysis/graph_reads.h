@@ -41,6 +41,8 @@ using GraphRole = graph::Role;
 GraphRole graph_role(Op* op);
 /// True for a cast that loses nothing and costs nothing beside a load.
 bool is_widening_cast(Op* op);
+/// Whether the op is computed again in each kernel that reads it, in place of being kept in memory.
+bool is_made_where_read(Op* op);
 
 class GraphReads {
  public:

@@ -88,12 +88,6 @@ void cut_long(Op* concat) {
   concat->set_slot(graph::in::Concat::parts, parts);
 }
 
-/// Whether the op is made where it is read, inside of a region too.
-bool is_made_where_read(Op* op) {
-  GraphRole role = graph_role(op);
-  return role == GraphRole::View || role == GraphRole::Source || is_widening_cast(op);
-}
-
 /// A value from outside of the region that is made where it is read; null when there is none.
 Value* next_to_sink(Region* region) {
   Value* found = nullptr;

@@ -190,7 +190,10 @@ Status Compiler::run() {
   if (!read_input()) return failure;
   leave_out_needless_targets();
   if (!check_stages() || !lower_all()) return failure;
-  if (state_->source.library && !diagnostics_.has_errors()) state_->source.library->check_names();
+  if (state_->source.library && !diagnostics_.has_errors()) {
+    state_->source.library->check_names();
+    warn_of_unused_fast();
+  }
   if (diagnostics_.has_errors()) return failure;  // a warning that is an error
   if (options_.progress) options_.progress->begin(0);
   return state_->stages.empty() ? write_bundle() : write_dump();

@@ -24,6 +24,13 @@ Status Compiler::check_fast() {
   return success;
 }
 
+/// Once the kernels of the source are built.
+void Compiler::warn_of_unused_fast() {
+  bool is_known = is_lowered() && !is_dump(diagnostics_.sources().file(input_).text());
+  if (!gives_up("nondet") || !is_known || state_->source.library->has_unordered_sums()) return;
+  diagnostics_.report(diag::unused_relaxation, {}, "nondet").help("leave the option out: every sum has a fixed order");
+}
+
 Status Compiler::check_disabled_passes() {
   for (const std::string& name : options_.disabled_passes) {
     Result<std::vector<PassStep>> steps = parse_pipeline(name, diagnostics_);

@@ -73,6 +73,7 @@ bool KernelBuilder::check_scatter(const Region& region, bool adds, const BoundAr
         .help("scatter_add of whole tensors adds in a fixed order; --fast=nondet relaxes that");
     return false;
   }
+  session().note_unordered_sum();
   DType dtype = region.out->type()->dtype;
   if (dtype != DType::Bool && byte_size(dtype) >= 4) return true;
   report(diag::unsupported_construct, arguments.call, fmt::format("'{}' to {}", name, to_string(dtype)))

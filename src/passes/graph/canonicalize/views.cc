@@ -236,7 +236,7 @@ bool barrier_of_view(Op* op, Rewriter& rewriter) {
   if (!made) return false;
   GraphRole role = graph_role(made);
   if (role == GraphRole::Source || role == GraphRole::Constant) return replace_by(op, op->operand(0), rewriter);
-  if (role != GraphRole::View && !is_widening_cast(made)) return false;
+  if (!is_made_where_read(made)) return false;
   Value* from = made->operand(0);
   Value* behind = rewriter.value(graph::info(OpKind::Barrier), {{from}, op->ins(graph::in::Barrier::after)},
                                  rewriter.context().tensor(from->type()->dims, from->type()->dtype));

@@ -83,11 +83,9 @@ std::vector<Op*> GraphLowering::ops_with_views(const FusionGroup& group) const {
     for (unsigned i = 0; i < ops[next]->operand_count(); ++i) {
       Op* def = ops[next]->operand(i)->def();
       if (!def || def->block() != block) continue;
-      GraphRole role = graph_role(def);
-      bool is_made = role == GraphRole::View || role == GraphRole::Source || is_widening_cast(def);
       // A buffer that somebody else asks for may be made after this group.
       bool is_buffer = reads_.forced(def->result()) && host_.has_buffer(def->result());
-      if (is_made && !is_buffer && found.insert(def).second) ops.push_back(def);
+      if (is_made_where_read(def) && !is_buffer && found.insert(def).second) ops.push_back(def);
     }
   }
   std::ranges::sort(ops, {}, [&](Op* op) { return reads_.position(op); });

@@ -42,8 +42,7 @@ std::vector<Op*> read_through(Op* reduce) {
   auto visit = [&](auto& self, Value* value) -> void {
     Op* op = value->def();
     if (!op || op->block() != reduce->block() || seen.size() >= most) return;
-    bool is_made_again = op->info().elementwise != ElementwiseKind::None || graph_role(op) == GraphRole::View ||
-                         graph_role(op) == GraphRole::Source;
+    bool is_made_again = op->info().elementwise != ElementwiseKind::None || is_made_where_read(op);
     if (!is_made_again || is_rounded_matmul(op) || !seen.insert(op).second) return;
     for (unsigned i = 0; i < op->operand_count(); ++i) self(self, op->operand(i));
     found.push_back(op);
