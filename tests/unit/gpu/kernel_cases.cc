@@ -211,6 +211,30 @@ def even(x: Tensor[D, D, f32], rows: Tensor[D, i32]) -> Tensor[D, D, f32]:
 def f(x: Tensor[32, 32, f32], rows: Tensor[32, i32]) -> Tensor[32, 32, f32]:
     return even(x, rows)
 )", {{}}, 1e-5),
+      // Of 5 rows of 4 programs and of others, for 1, 3 and 40 workers: bands, one band, workers without a program.
+      kernel_case("programs of unequal length", R"(
+@kernel.schedule(Schedule(BB=1, BM=8, warps=1, persistent=True))
+def sums_up_to(x: Tensor[B, M, f32]) -> Tensor[B, M, f32]:
+    t = tile.context(b=B, m=M)
+    acc = tile.load(x, (t.i, t.j), (t.b, t.m))
+    for n in tile.range(M, t.m, stop=t.j * t.m):
+        acc += tile.load(x, (t.i, n), (t.b, t.m))
+    return acc
+
+@kernel.schedule(Schedule(BB=1, BM=8, warps=1, persistent=True))
+def sums_below(x: Tensor[M, B, f32]) -> Tensor[M, B, f32]:
+    t = tile.context(m=M, b=B)
+    acc = tile.load(x, (t.i, t.j), (t.m, t.b))
+    for n in tile.range(M, t.m, stop=M - t.i * t.m):
+        acc += tile.load(x, (n, t.j), (t.m, t.b))
+    return acc
+
+@jit
+def f(x: Tensor[B, M, f32], y: Tensor[M, B, f32]):
+    return sums_up_to(x), sums_below(y)
+)", {{{"B", 5}, {"M", 32}}, {{"B", 1}, {"M", 57}}, {{"B", 30}, {"M", 13}}, {{"B", 2}, {"M", 400}}, {{"B", 8}, {"M", 400}},
+     {{"B", 0}, {"M", 9}},
+     {{"B", 3}, {"M", 0}}}, 1e-5),
       kernel_case("region of a loop", R"(
 @kernel.schedule(Schedule(BM=2, BN=64, warps=2))
 def running(x: Tensor[M, N, f32], y: Region[write] Tensor[M, N, f32]) -> Tensor[M, f32]:

@@ -281,6 +281,16 @@ TEST_CASE("make_persistent takes all tiles of the grid, whatever the number of w
              });
 }
 
+TEST_CASE("make_persistent deals out programs of unequal length, whatever the number of workers") {
+  check_pass(PassId::make_persistent, hopper, {"programs of unequal length"}, [](GpuProgram& program) {
+    CHECK(program.count("tile.worker_id") == 2);
+    CHECK(program.count("tile.program_id") == 0);
+  });
+  check_pass(PassId::make_persistent, hopper, {"attention by roles, causal, persistent"}, [](GpuProgram& program) {
+    CHECK(program.kernels().back()->attr(common::Kernel::persistent));
+  });
+}
+
 TEST_CASE("specialise_roles splits what has a channel") {
   check_pass(PassId::specialise_roles, hopper, {"matmul bf16, b K x N, by", "matmul bf16, b N x K, by",
                                                 "matmul f16", "matmul of a slice", "matmul, bias"},

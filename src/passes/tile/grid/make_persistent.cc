@@ -10,12 +10,17 @@
 // programs of a two-dimensional grid in bands of `group` rows, column by column, so that programs
 // running at once share rows of one operand and columns of the other.
 //
-// Workers take equally many programs each, so those should take equally long. Where the trip count
-// of a loop grows or falls along an axis of the grid, or data decide it, kernels of the library stay
-// as they are, and the machine hands out their programs as others end. What a program asks for
-// itself is done.
+// Workers take equally many programs each, which should take equally long together. Where the trip
+// count of a loop grows or falls along an axis of the grid, as that of causal attention does, programs
+// are numbered with the longest of a band first, and workers take them to and fro: the first takes the
+// longest of one round and the shortest of the next. A band is few rows, as programs of a row read the
+// same keys, and an even number of rounds, for which a few workers may stay idle. Where data decide a
+// trip count, kernels of the library stay as they are, and the machine hands out their programs as
+// others end. What a program asks for itself is done.
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "passes/analysis/gpu_schedule.h"
@@ -34,6 +39,11 @@ namespace {
 
 using Kind = ElementwiseKind;
 
+/// Rounds in which workers may take the programs of one band, the most first.
+constexpr int64_t rounds_of_band[] = {8, 4, 2};
+/// Where a grid has more programs than that, one of so many workers may stay idle for bands.
+constexpr int64_t most_idle = 10;
+
 class Persistence {
  public:
   Persistence(Op* kernel, const GpuSchedule& schedule)
@@ -42,6 +52,10 @@ class Persistence {
         builder_(*kernel->module()),
         cluster_(kernel->attr(attr::Kernel::cluster).vector()),
         grid_(kernel->attr(attr::Kernel::grid)) {
+    for (size_t axis = 0; axis < grid_.size(); ++axis) {
+      Trend trend = work_along(kernel, int64_t(axis));
+      (trend == Trend::Rising || trend == Trend::Falling ? uneven_ : even_).push_back(axis);
+    }
     // The loop counts clusters.
     DimTable& dims = builder_.context().dims();
     for (size_t i = 0; i < cluster_.size(); ++i) grid_[i] = dims.floordiv(grid_[i], dims.constant(cluster_[i]));
@@ -58,13 +72,16 @@ class Persistence {
     DimTable& dims = builder_.context().dims();
     Dim programs = dims.constant(1);
     for (Dim extent : grid_) programs = dims.mul(programs, extent);
-    Value* first = builder_.value(tile::info(OpKind::WorkerId), {}, index_type());
-    Value* step = builder_.value(tile::info(OpKind::WorkerCount), {}, index_type());
+    programs_ = programs;
+    first_ = builder_.value(tile::info(OpKind::WorkerId), {}, index_type());
+    step_ = builder_.value(tile::info(OpKind::WorkerCount), {}, index_type());
     if (!cluster_.empty()) {
-      place_in_cluster(first);
-      first = clusters_of(first);
-      step = clusters_of(step);
+      place_in_cluster(first_);
+      first_ = clusters_of(first_);
+      step_ = clusters_of(step_);
     }
+    Value* end = tile::dim(builder_, programs);
+    Value* begin = uneven_.empty() ? first_ : choose_bands(end);
     // Channels that are filled together have one count.
     std::vector<std::pair<Op*, std::vector<Op*>>> filled;
     for (Op* channel : all(OpKind::Channel)) {
@@ -74,7 +91,7 @@ class Persistence {
       known->second.push_back(channel);
     }
     std::vector<Value*> none(filled.size(), tile::index(builder_, 0));
-    Op* loop = tile::for_loop(builder_, first, tile::dim(builder_, programs), step, none);
+    Op* loop = tile::for_loop(builder_, begin, end, step_, none);
     Block* body = loop->region()->front();
     for (Op* op : inner) op->move_to_end(body);
     number_programs(body);
@@ -135,12 +152,77 @@ class Persistence {
 
   Value* arithmetic(Kind kind, Value* a, Value* b) { return tile::elementwise(builder_, kind, {a, b}); }
 
+  Value* select(Value* which, Value* a, Value* b) {
+    return tile::elementwise(builder_, Kind::Select, {which, a, b});
+  }
+
+  Value* natural(int64_t value) { return short_number(tile::index(builder_, value)); }
+
   /// A GPU divides numbers of 32 bits in a tenth of the time. The runtime refuses grids of 2^31 programs and more.
   Value* short_number(Value* index) { return tile::cast(builder_, index, DType::U32); }
 
-  /// The height of a band in clusters: whole ones, and at least one.
-  int64_t clusters_of_band() const {
-    return std::max<int64_t>(1, schedule_.group / (cluster_.empty() ? 1 : cluster_[0]));
+  /// Where programs take unequally long: how many rows a band has, and how many workers work. Gives the first program
+  /// of the worker, `end` for one that is idle.
+  Value* choose_bands(Value* end) {
+    Value *rows = extent_of(even_), *workers = short_number(step_);
+    Value* columns = arithmetic(Kind::Max, extent_of(uneven_), natural(1));  // of no programs, too
+    Value *height = natural(0), *used = natural(0), *most = nullptr;
+    for (int64_t rounds : rounds_of_band) {
+      Value* rows_taken = arithmetic(Kind::FloorDiv, tile::mul(builder_, workers, natural(rounds)), columns);
+      Value* busy = arithmetic(Kind::FloorDiv, tile::mul(builder_, rows_taken, columns), natural(rounds));
+      Value* is_better = arithmetic(Kind::Ge, busy, used);
+      height = select(is_better, rows_taken, height);
+      if (!most) most = rows_taken;
+      used = arithmetic(Kind::Max, busy, used);
+    }
+    Value* fewest = tile::sub(builder_, workers, arithmetic(Kind::FloorDiv, workers, natural(most_idle)));
+    Value* is_high = arithmetic(Kind::Lt, most, rows);  // more than a band of the most rounds
+    Value* is_banded = arithmetic(Kind::Ge, used, select(is_high, fewest, workers));
+    height_ = select(is_banded, height, rows);
+    step_ = tile::cast(builder_, select(is_banded, used, workers), DType::I64);
+    return select(arithmetic(Kind::Lt, first_, step_), first_, end);
+  }
+
+  /// A band of programs that are numbered column by column: rows and columns are axes of the grid.
+  struct Bands {
+    std::vector<size_t> rows, columns;
+    Value* height;  ///< in clusters: at least one
+  };
+
+  std::optional<Bands> bands() {
+    if (schedule_.group > 1 && grid_.size() == 2) {
+      return Bands{{0}, {1}, natural(std::max<int64_t>(1, schedule_.group / (cluster_.empty() ? 1 : cluster_[0])))};
+    }
+    if (uneven_.empty()) return std::nullopt;
+    return Bands{even_, uneven_, height_};
+  }
+
+  Value* extent_of(const std::vector<size_t>& axes) {
+    DimTable& dims = builder_.context().dims();
+    Dim extent = dims.constant(1);
+    for (size_t axis : axes) extent = dims.mul(extent, grid_[axis]);
+    return short_number(tile::dim(builder_, extent));
+  }
+
+  /// The program that a worker takes in the round of number `taken`: of each other round, counted from its end.
+  Value* to_and_fro(Value* taken) {
+    Value *first = short_number(first_), *step = short_number(step_);
+    Value* begin = tile::sub(builder_, taken, first);
+    Value* end = tile::min(builder_, tile::add(builder_, begin, step), short_number(tile::dim(builder_, programs_)));
+    Value* round = arithmetic(Kind::FloorDiv, begin, step);
+    Value* is_odd = arithmetic(Kind::Eq, arithmetic(Kind::Mod, round, natural(2)), natural(1));
+    Value* last = tile::sub(builder_, end, natural(1));
+    return select(is_odd, tile::sub(builder_, last, first), taken);
+  }
+
+  /// The index along each of the axes, of which the first counts slowest.
+  void number_along(const std::vector<size_t>& axes, Value* rest, std::vector<Value*>& indices) {
+    for (size_t i = axes.size(); i-- > 1;) {
+      Value* extent = extent_of({axes[i]});
+      indices[axes[i]] = arithmetic(Kind::Mod, rest, extent);
+      rest = arithmetic(Kind::FloorDiv, rest, extent);
+    }
+    if (!axes.empty()) indices[axes[0]] = rest;
   }
 
   /// Replaces program ids by indices computed from the loop's index.
@@ -149,24 +231,21 @@ class Persistence {
     if (body->empty()) return;
     builder_.set_before(body->front());
     std::vector<Value*> indices(grid_.size());
-    Value* rest = grid_.size() > 1 ? short_number(body->arg(0)) : body->arg(0);
-    if (schedule_.group > 1 && grid_.size() == 2) {
-      Value* rows = short_number(tile::dim(builder_, grid_[0]));
-      Value* columns = short_number(tile::dim(builder_, grid_[1]));
-      Value* group = tile::min(builder_, rows, short_number(tile::index(builder_, clusters_of_band())));
+    Value* number = grid_.size() > 1 || !uneven_.empty() ? short_number(body->arg(0)) : body->arg(0);
+    if (!uneven_.empty()) number = to_and_fro(number);
+    if (std::optional<Bands> in = bands()) {
+      Value *rows = extent_of(in->rows), *columns = extent_of(in->columns);
+      Value* group = tile::min(builder_, rows, in->height);
       Value* band_size = tile::mul(builder_, columns, group);
-      Value* start = tile::mul(builder_, arithmetic(Kind::FloorDiv, rest, band_size), group);
+      Value* start = tile::mul(builder_, arithmetic(Kind::FloorDiv, number, band_size), group);
       Value* height = tile::min(builder_, tile::sub(builder_, rows, start), group);
-      Value* within = arithmetic(Kind::Mod, rest, band_size);
-      indices[0] = tile::add(builder_, start, arithmetic(Kind::Mod, within, height));
-      indices[1] = arithmetic(Kind::FloorDiv, within, height);
+      Value* within = arithmetic(Kind::Mod, number, band_size);
+      number_along(in->rows, tile::add(builder_, start, arithmetic(Kind::Mod, within, height)), indices);
+      number_along(in->columns, arithmetic(Kind::FloorDiv, within, height), indices);
     } else {
-      for (size_t i = grid_.size(); i-- > 1;) {
-        Value* extent = short_number(tile::dim(builder_, grid_[i]));
-        indices[i] = arithmetic(Kind::Mod, rest, extent);
-        rest = arithmetic(Kind::FloorDiv, rest, extent);
-      }
-      if (!grid_.empty()) indices[0] = rest;
+      std::vector<size_t> axes(grid_.size());
+      std::iota(axes.begin(), axes.end(), size_t(0));
+      number_along(axes, number, indices);
     }
     for (Value*& index : indices) index = tile::cast(builder_, index, DType::I64);
     for (size_t i = 0; i < cluster_.size(); ++i) {
@@ -223,7 +302,11 @@ class Persistence {
   Builder builder_;
   std::vector<int64_t> cluster_;  ///< programs along the first axes of the grid; none without clusters
   std::vector<Dim> grid_;         ///< of clusters, or of programs
-  std::vector<Value*> places_;    ///< of the worker in its cluster, an axis each
+  std::vector<size_t> even_, uneven_;  ///< axes along which programs take equally long, and others
+  Dim programs_{};
+  Value *first_ = nullptr, *step_ = nullptr;  ///< the worker's number, and how many work
+  Value* height_ = nullptr;                   ///< the rows of a band where programs take unequally long
+  std::vector<Value*> places_;                ///< of the worker in its cluster, an axis each
 };
 
 /// Whether something in memory decides the index, or a branch or loop that may read it.
@@ -237,19 +320,15 @@ bool is_of_data(Value* index, std::set<Op*>& seen) {
   return false;
 }
 
-bool has_even_programs(Op* kernel) {
-  bool is_known = true;
+/// Whether memory decides a trip count.
+bool has_loops_of_data(Op* kernel) {
+  bool found = false;
   walk(kernel, [&](Op* op) {
     if (!op->is(tile::info(OpKind::For))) return;
     std::set<Op*> seen;
-    is_known &= !is_of_data(op->in(in::For::lo), seen) && !is_of_data(op->in(in::For::hi), seen);
+    found |= is_of_data(op->in(in::For::lo), seen) || is_of_data(op->in(in::For::hi), seen);
   });
-  if (!is_known) return false;
-  for (int64_t axis = 0; axis < int64_t(kernel->attr(attr::Kernel::grid).size()); ++axis) {
-    Trend trend = work_along(kernel, axis);
-    if (trend == Trend::Rising || trend == Trend::Falling) return false;
-  }
-  return true;
+  return found;
 }
 
 }  // namespace
@@ -260,7 +339,7 @@ Status make_persistent(Module& module, PassContext& context) {
     if (!op->is(tile::info(OpKind::Kernel))) continue;
     GpuSchedule schedule = gpu_schedule(op, *context.machine);
     if (!schedule.persistent) continue;
-    if (op->attr(attr::Kernel::own) || has_even_programs(op)) Persistence(op, schedule).run();
+    if (op->attr(attr::Kernel::own) || !has_loops_of_data(op)) Persistence(op, schedule).run();
   }
   return success;
 }
