@@ -41,6 +41,7 @@ class Ranges {
       return {0, std::numeric_limits<int32_t>::max()};
     }
     if (def->is(target::info(OpKind::ThreadId))) return {0, 1023};
+    if (def->is(target::info(OpKind::ShuffleIndex))) return of(def->operand(0), depth);
     ValueRange range = of_elementwise(def, depth + 1);
     // What leaves the dtype wraps.
     return range.is_within(whole.least, whole.most) ? range : whole;

@@ -74,6 +74,7 @@ Status NvLowering::run() {
   if (!kernel_->attr(common::Kernel::persistent)) {
     std::vector<Dim> grid = kernel_->attr(common::Kernel::grid);
     program_ids_ = decode_block(grid);
+    for (Value*& id : program_ids_) id = uniform(id);
     for (int64_t axis : kernel_->attr(tile::attr::Kernel::last_first)) {
       Value*& id = program_ids_[size_t(axis)];
       id = b_.sub(b_.sub(dim(grid[size_t(axis)]), b_.index(1)), id);
@@ -142,7 +143,8 @@ void NvLowering::make_entry() {
   Type index = context.scalar(DType::I32);
   Value* thread = b_.at().value(target::info(target::OpKind::ThreadId), {}, index);
   threads_.lane = b_.bit_and(thread, i32(31));
-  threads_.warp = b_.shr(thread, 5);
+  walk(kernel_, [&](Op* op) { has_roles_ |= op->is(tile::info(OpKind::Role)); });
+  threads_.warp = uniform(b_.shr(thread, 5));
   threads_.warps = kernel_->required(common::Kernel::threads) / 32;
   if (func_->required(common::Kernel::shared) > 0) {
     shared_base_ = b_.at().value(target::info(target::OpKind::SharedBase), {}, context.ptr(MemorySpace::Shared));
@@ -242,10 +244,24 @@ Type NvLowering::lowered_type(Type type) {
   return b_.context().reg(type->dtype, layout_of(type).registers_per_thread());
 }
 
+/// The same value, of a warp of which all threads have it, in a form that says so: of a shuffle ptxas knows it, and
+/// keeps what follows from it (addresses of slots, descriptors, branches) in uniform registers. It knows it of no
+/// division and of no thread index.
+Value* NvLowering::uniform(Value* value) {
+  if (!has_roles_ || threads_.single) return value;
+  return b_.at().value(target::info(target::OpKind::ShuffleIndex), {{value}, {i32(0)}}, value->type());
+}
+
 void NvLowering::lower_elementwise(Op* op) {
   std::vector<Value*> operands;
   for (unsigned i = 0; i < op->operand_count(); ++i) operands.push_back(value(op->operand(i)));
-  if (operands.size() == 2) return define(op->result(), b_.op(op->info().elementwise, operands[0], operands[1]));
+  if (operands.size() == 2) {
+    Kind kind = op->info().elementwise;
+    Value* result = b_.op(kind, operands[0], operands[1]);
+    bool divides = (kind == Kind::FloorDiv || kind == Kind::Mod) && result->type()->is(TypeKind::Scalar) &&
+                   is_integer(result->type()->dtype) && !TargetBuilder::as_constant(operands[1]);
+    return define(op->result(), divides ? uniform(result) : result);
+  }
   if (op->info().elementwise == Kind::Cast && TargetBuilder::as_constant(operands[0])) {
     return define(op->result(), b_.cast(operands[0], op->result()->type()->dtype));
   }

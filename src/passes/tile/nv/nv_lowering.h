@@ -90,6 +90,7 @@ class NvLowering {
   std::vector<Value*> values(const std::vector<Value*>& tile_values) const;
   void define(Value* tile_value, Value* target_value) { values_[tile_value] = target_value; }
   Type lowered_type(Type type);
+  Value* uniform(Value* value);
   Value* i32(int64_t number) { return b_.integer(b_.context().scalar(DType::I32), number); }
   Value* natural(int64_t number) { return b_.integer(b_.context().scalar(DType::U32), number); }
   Value* as_i32(Value* index) { return b_.cast(index, DType::I32); }
@@ -248,6 +249,7 @@ class NvLowering {
   std::vector<DimFact> facts_;  ///< what the kernel assumes
   Threads threads_;
   int64_t roles_ = 0;
+  bool has_roles_ = false;
   int64_t order_barriers_ = 16;  ///< named barriers from there on are taken
   std::vector<Value*> program_ids_;
   Value* shared_base_ = nullptr;
