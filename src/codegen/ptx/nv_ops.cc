@@ -106,9 +106,10 @@ void Emitter::emit_matrix_descriptor(Op* op) {
   bool has_cluster = func_->has(target::attr::Func::cluster);
   Operand units = has_cluster ? make(WordClass::Single, "bfe.u32 {}, {}, 4, 14", address)
                               : make(WordClass::Single, "shr.u32 {}, {}, 4", address);
-  Operand wide = make(WordClass::Double, "cvt.u64.u32 {}, {}", text(units));
-  define(op, {make(WordClass::Double, "or.b64 {}, {}, {}", text(wide),
-                   op->attr(attr::MatrixDescriptor::bits))});
+  uint64_t bits = uint64_t(op->attr(attr::MatrixDescriptor::bits));
+  uint32_t low = uint32_t(bits) + uint32_t(op->attr(attr::MatrixDescriptor::offset) / 16), high = uint32_t(bits >> 32);
+  Operand begin = make(WordClass::Single, "add.u32 {}, {}, {}", text(units), low);
+  define(op, {make(WordClass::Double, "mov.b64 {}, {{{}, {}}}", text(begin), high)});
 }
 
 /// One instruction for each lane of f32.

@@ -101,9 +101,9 @@ std::vector<Value*> NvLowering::left_factors(Op* mma, int32_t rows, int32_t step
 
 Value* NvLowering::matrix_descriptor(Value* base, int64_t bytes, const layout::WgmmaOperand& operand) {
   return b_.at().value(
-      target::info(OpKind::MatrixDescriptor), {{b_.offset(base, i32(bytes))}},
-      b_.context().scalar(DType::I64),
-      {target::attr::MatrixDescriptor::bits(b_.context(), int64_t(operand.descriptor()))});
+      target::info(OpKind::MatrixDescriptor), {{base}}, b_.context().scalar(DType::I64),
+      {target::attr::MatrixDescriptor::bits(b_.context(), int64_t(operand.descriptor())),
+       target::attr::MatrixDescriptor::offset(b_.context(), bytes)});
 }
 
 /// One wgmma for each 64 rows of the warpgroup and each step of k, all in one group.
