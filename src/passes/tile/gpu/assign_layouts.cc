@@ -409,7 +409,7 @@ class LayoutAssignment {
     size_t lead = strides.size() - access.tile->rank();
     for (size_t i = 0; i < strides.size(); ++i) {
       // Along other axes of the tile any index may occur.
-      bool any = i >= lead && i != lead + axis;
+      bool any = i >= lead && i != lead + axis && !access.tile->dims[i - lead]->is_constant(1);
       int64_t index = any || !access.offsets[i] ? 1 : known_.of(access.offsets[i]);
       multiple = std::gcd(multiple, index * known_.of(strides[i]));
     }

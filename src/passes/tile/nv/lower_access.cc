@@ -147,9 +147,9 @@ int NvLowering::access_width(const Access& access, Memory memory, const std::vec
   if (memory.type->is(TypeKind::View)) multiple = std::gcd(multiple, divisibility_.of(memory.type->offset));
   for (size_t i = 0; i < strides.size(); ++i) {
     int64_t stride = divisibility_.of(strides[i]);
-    bool contiguous = i == lead + size_t(access.axis);
-    // Along the contiguous axis the layout takes care of its own part; along others any index may occur.
-    int64_t index = contiguous || i < lead ? divisibility_.of(offsets[i]) : 1;
+    // Along the contiguous axis the layout takes care of its own part; along others any index of the tile may occur.
+    bool is_offset = i < lead || i == lead + size_t(access.axis) || access.layout.extent(int(i - lead)) == 1;
+    int64_t index = is_offset ? divisibility_.of(offsets[i]) : 1;
     multiple = std::gcd(multiple, index == 0 ? 0 : index * stride);
   }
   if (access.remaining[size_t(access.axis)]) {
