@@ -240,7 +240,7 @@ class KernelBuilder final : public Lowering {
     Datum scale;     ///< what a score is multiplied by
     Datum exponent;  ///< the maximum times that
   };
-  SoftmaxBase softmax_base(const Datum& most, Loc loc);
+  SoftmaxBase softmax_base(const Datum& most, const Datum& scale, Loc loc);
   Datum softmax_power(const Datum& exponent, Loc loc);
   Datum softmax_weights(const Datum& scores, const SoftmaxBase& base, Loc loc);
   Datum softmax_factor(const Datum& most, const SoftmaxBase& base, Loc loc);

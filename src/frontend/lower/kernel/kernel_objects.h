@@ -68,14 +68,20 @@ class CacheParameter : public Object {
 
 enum class SoftmaxPart : uint8_t { Weights, Maximum, Sum };
 
-/// A part of what `tile.softmax_online(s)` gives, before anybody has asked for it.
+/// A part of what `tile.softmax_online(s, scale=scale)` gives, before anybody has asked for it.
 class OnlineSoftmax : public Object {
  public:
-  OnlineSoftmax(Datum scores, SoftmaxPart part, Loc loc, Datum kept = Datum::none(), double factor = 1)
-      : scores(std::move(scores)), part(part), loc(loc), kept(std::move(kept)), factor(factor) {}
+  OnlineSoftmax(Datum scores, Datum scale, SoftmaxPart part, Loc loc, Datum kept = Datum::none(), double factor = 1)
+      : scores(std::move(scores)),
+        scale(std::move(scale)),
+        part(part),
+        loc(loc),
+        kept(std::move(kept)),
+        factor(factor) {}
   std::string describe() const override { return "a part of a softmax"; }
 
   const Datum scores;
+  const Datum scale;  ///< a number, or one of the call
   const SoftmaxPart part;
   const Loc loc;
   const Datum kept;     ///< bools: weights that are times `factor`, the others are 0; none: weights as they are

@@ -247,7 +247,7 @@ Datum KernelBuilder::dropout(const BoundArguments& arguments) {
   Datum kept = undropped(arguments, *p, x.as_ir().value->type()->dims, deferred);
   double factor = 1 / (1 - *p);
   if (kept.is_poison() || !deferred) return dropped(x, kept, factor, arguments.call);
-  return Datum::object(std::make_shared<OnlineSoftmax>(x, weights->part, weights->loc, kept, factor));
+  return Datum::object(std::make_shared<OnlineSoftmax>(x, weights->scale, weights->part, weights->loc, kept, factor));
 }
 
 Datum KernelBuilder::dropped(const Datum& x, const Datum& kept, double factor, Loc loc) {

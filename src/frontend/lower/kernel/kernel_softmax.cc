@@ -1,6 +1,6 @@
 // Softmax over blocks of a row, one block after the other.
 //
-// `softmax_online(s)` means weights, maximum and sum of each row of one block, and is not computed where it is
+// `softmax_online(s, scale=c)` means weights, maximum and sum of each row of one block, and is not computed where it is
 // called: what `softmax_accumulate` does with it needs other weights. A block's weights are exp(s - m) with the
 // maximum m of all blocks so far (Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018; Dao et
 // al., FlashAttention, 2022), so that they are added to the accumulator as they come out of the
@@ -9,11 +9,12 @@
 //   m'   = max(m, rows' max of s)           p    = exp(s - m')       alpha = exp(m - m')
 //   l'   = l * alpha + rows' sum of p       acc' = acc * alpha + p x v
 //
-// Exponentials are of base 2: exp(s - m') is exp2(s * log2(e) - m' * log2(e)), one fma and one exp2. The rounding of
-// m' * log2(e) multiplies all weights of a row by one factor, which goes when acc is divided by l; alpha is the
-// quotient of two such numbers, rounded as they were, and keeps that so. Where m' is so large that scores beside it are
-// 2 and more apart, the factor could become 0 or inf: log2(e) is 1 there, which leaves differences exact. (Rows that a
-// mask of large finite numbers hides are of this kind: their scores are equal.) A row of which nothing has been seen
+// Exponentials are of base 2: exp(c * (s - m')) is exp2(s * k - m' * k) with k = c * log2(e), one fma and one exp2, so
+// that a scale costs nothing. The rounding of m' * k multiplies all weights of a row by one factor, which goes when acc
+// is divided by l; alpha is the quotient of two such numbers, rounded as they were, and keeps that so. Where c * m' is
+// so large that scaled scores beside it are 2 and more apart, the factor could become 0 or inf: there k is a power of 2
+// near c, which leaves differences exact. (Rows that a mask of large finite numbers hides are of this kind: their scores
+// are equal.) A row of which nothing has been seen
 // has m' = -inf; 0 stands in its place, so that its weights are exp2(-inf) = 0. Then l is 0, and a division by such an
 // l gives 0. Beside the largest weight, 1, those below 2^-126 count for nothing: they may be 0 (`flush`).
 //
@@ -68,17 +69,29 @@ Datum KernelBuilder::as_column(const Datum& rows) {
                      rows.as_ir().origin);
 }
 
-/// The value used for a maximum in differences, in units of log(2).
-KernelBuilder::SoftmaxBase KernelBuilder::softmax_base(const Datum& most, Loc loc) {
+/// The value used for a maximum in differences, in units of log(2) / scale.
+KernelBuilder::SoftmaxBase KernelBuilder::softmax_base(const Datum& most, const Datum& scale, Loc loc) {
   if (most.is_poison()) return {most, most};
   Type type = most.as_ir().value->type();
-  Datum limit = Datum::number(sparse_from(type->dtype));
-  Datum one = ops_.full(type->dims, Datum::number(1), type->dtype, loc);
+  double limit = sparse_from(type->dtype);
+  Datum power, factor;  // near the scale, and in units of log(2)
+  if (scale.is_ir()) {
+    Datum whole = apply_kind(Kind::Floor, {apply_kind(Kind::Log2, {scale}, loc)}, loc);
+    power = apply_kind(Kind::Exp2, {whole}, loc);
+    factor = apply_kind(Kind::Mul, {scale, Datum::number(std::numbers::log2e)}, loc);
+  } else {
+    power = Datum::number(std::exp2(std::floor(std::log2(scale.as_double()))));
+    factor = Datum::number(scale.as_double() * std::numbers::log2e);
+  }
   Datum none = apply_kind(Kind::Eq, {most, Datum::number(-infinity)}, loc);
   Datum finite = apply_kind(Kind::Select, {none, Datum::number(0), most}, loc);
-  Datum sparse = apply_kind(Kind::Ge, {apply_kind(Kind::Abs, {finite}, loc), limit}, loc);
-  Datum scale = apply_kind(Kind::Select, {sparse, one, Datum::number(std::numbers::log2e)}, loc);
-  return {scale, apply_kind(Kind::Mul, {finite, scale}, loc)};
+  Datum size = apply_kind(Kind::Abs, {finite}, loc);
+  Datum scaled = scale.is_ir() ? apply_kind(Kind::Mul, {size, scale}, loc) : size;
+  Datum most_exact = Datum::number(scale.is_ir() ? limit : limit / scale.as_double());
+  Datum sparse = apply_kind(Kind::Ge, {scaled, most_exact}, loc);
+  Datum apart = apply_kind(Kind::Mul, {ops_.full(type->dims, Datum::number(1), type->dtype, loc), power}, loc);
+  Datum units = apply_kind(Kind::Select, {sparse, apart, factor}, loc);
+  return {units, apply_kind(Kind::Mul, {finite, units}, loc)};
 }
 
 Datum KernelBuilder::softmax_power(const Datum& exponent, Loc loc) {
@@ -88,7 +101,7 @@ Datum KernelBuilder::softmax_power(const Datum& exponent, Loc loc) {
   return power;
 }
 
-/// exp(scores - most) for each row, where `base` belongs to `most`.
+/// exp(scale * (scores - most)) for each row, where `base` belongs to `most`.
 Datum KernelBuilder::softmax_weights(const Datum& scores, const SoftmaxBase& base, Loc loc) {
   Datum minus = as_column(apply_kind(Kind::Neg, {base.exponent}, loc));
   return softmax_power(apply_kind(Kind::Fma, {scores, as_column(base.scale), minus}, loc), loc);
@@ -108,11 +121,21 @@ Datum KernelBuilder::softmax_online(const BoundArguments& arguments) {
            describe(arguments[0]), "a tile of floats of rank 2");
     return Datum::poison();
   }
+  const Datum& scale = arguments[1];
+  bool is_number = scale.is_number() && scale.as_double() > 0 && std::isfinite(scale.as_double());
+  bool is_of_call = scale.is_ir() && scale.as_ir().value->type()->rank() == 0 &&
+                    is_float(scale.as_ir().value->type()->dtype);
+  if (!is_number && !is_of_call) {
+    if (scale.is_poison()) return scale;
+    report(diag::wrong_kind, arguments.locs[1], "the scale of 'tile.softmax_online'", describe(scale),
+           "a positive number");
+    return Datum::poison();
+  }
   Datum seen = past_length(arguments[0], arguments.call);
   if (seen.is_poison()) return seen;
   std::vector<Datum> parts;
   for (SoftmaxPart part : {SoftmaxPart::Weights, SoftmaxPart::Maximum, SoftmaxPart::Sum}) {
-    parts.push_back(Datum::object(std::make_shared<OnlineSoftmax>(seen, part, arguments.call)));
+    parts.push_back(Datum::object(std::make_shared<OnlineSoftmax>(seen, scale, part, arguments.call)));
   }
   return Datum::tuple(std::move(parts));
 }
@@ -125,7 +148,7 @@ Datum KernelBuilder::materialised(const Datum& datum) {
   Datum axis = Datum::integer(1);
   Datum most = ops_.reduce("max", deferred->scores, axis, false, loc);
   if (deferred->part == SoftmaxPart::Maximum || most.is_poison()) return most;
-  Datum weights = softmax_weights(deferred->scores, softmax_base(most, loc), loc);
+  Datum weights = softmax_weights(deferred->scores, softmax_base(most, deferred->scale, loc), loc);
   if (weights.is_poison()) return weights;
   if (deferred->part == SoftmaxPart::Weights)
     return deferred->kept.is_none() ? weights : dropped(weights, deferred->kept, deferred->factor, loc);
@@ -139,6 +162,8 @@ Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
   std::vector<Datum> given = arguments.values;
   const auto* deferred = given[P].object_as<OnlineSoftmax>();
   bool whole = deferred && deferred->part == SoftmaxPart::Weights;
+  const auto* scaled_by = whole ? deferred : given[MBlock].object_as<OnlineSoftmax>();
+  Datum scale = scaled_by ? scaled_by->scale : Datum::number(1);
   for (size_t i = Acc; i <= LBlock; ++i) {
     if (whole && (i == P || i > V)) continue;
     given[i] = materialised(given[i]);
@@ -149,7 +174,7 @@ Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
   Datum block = whole ? ops_.reduce("max", deferred->scores, axis, false, loc) : given[MBlock];
   Datum most = apply_kind(Kind::Max, {given[M], block}, loc);
   if (most.is_poison()) return most;
-  SoftmaxBase base = softmax_base(most, loc);
+  SoftmaxBase base = softmax_base(most, scale, loc);
   Datum alpha = softmax_factor(given[M], base, loc);
   Datum weights, added;
   if (whole) {
