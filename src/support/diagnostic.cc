@@ -20,6 +20,15 @@ constexpr DiagInfo diag_table[] = {
 
 const DiagInfo& diag_info(DiagId id) { return diag_table[size_t(id)]; }
 
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::Error: return "error";
+    case Severity::Warning: return "warning";
+    case Severity::Note: return "note";
+  }
+  return {};
+}
+
 std::optional<DiagId> find_diagnostic(std::string_view tag) {
   for (DiagId id : all_diagnostics()) {
     if (diag_tag(id) == tag) return id;
@@ -71,15 +80,17 @@ void DiagnosticEngine::add_includes(Diagnostic& diagnostic) const {
 DiagnosticEngine::Builder DiagnosticEngine::add(DiagId id, Loc loc, std::string message) {
   Diagnostic diagnostic{id, diag_info(id).severity, loc, std::move(message), {}, {}, {}, {}};
   auto level = levels_.find(id);
-  if (diagnostic.severity == Severity::Warning && level != levels_.end()) {
+  if (diagnostic.severity != Severity::Error && level != levels_.end()) {
     if (level->second == WarningLevel::Off) return drop(std::move(diagnostic));
     if (level->second == WarningLevel::Error) {
+      diagnostic.notes.push_back({{}, fmt::format("-Werror makes this {} an error", to_string(diagnostic.severity))});
       diagnostic.severity = Severity::Error;
-      diagnostic.notes.push_back({{}, "-Werror makes this warning an error"});
     }
   }
-  size_t& count = diagnostic.severity == Severity::Error ? errors_ : warnings_;
-  if (++count > limit_ && limit_ != 0) return drop(std::move(diagnostic));
+  if (diagnostic.severity != Severity::Note) {
+    size_t& count = diagnostic.severity == Severity::Error ? errors_ : warnings_;
+    if (++count > limit_ && limit_ != 0) return drop(std::move(diagnostic));
+  }
   add_includes(diagnostic);
   diagnostics_.push_back(std::move(diagnostic));
   return Builder(&diagnostics_.back());

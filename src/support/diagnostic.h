@@ -13,6 +13,7 @@
 
 namespace tessera {
 
+/// A note of its own is no fault of anything: -Werror leaves it as it is, and it is not counted.
 enum class Severity : uint8_t { Error, Warning, Note };
 
 /// A row of diagnostics.def; diagnostic_rows.h has the names, for those who report.
@@ -25,6 +26,8 @@ struct DiagInfo {
   std::string_view text;
 };
 const DiagInfo& diag_info(DiagId id);
+/// "error", "warning", "note".
+std::string_view to_string(Severity severity);
 /// All rows, in order.
 std::vector<DiagId> all_diagnostics();
 /// The printed tag: the name with dashes.
@@ -80,7 +83,7 @@ struct Diagnostic {
   std::vector<Fix> fixes;
 };
 
-/// How a warning is reported.
+/// How a warning or a note is reported.
 enum class WarningLevel : uint8_t { On, Off, Error };
 
 class DiagnosticEngine {
@@ -134,7 +137,7 @@ class DiagnosticEngine {
   SourceManager& sources() const { return *sources_; }
   /// Errors beyond this many are counted and not kept, and so are warnings; 0 means no limit.
   void set_error_limit(size_t limit) { limit_ = limit; }
-  /// How a warning is reported from now on; errors stay errors.
+  /// How a warning or a note is reported from now on; errors stay errors.
   void set_warning(DiagId id, WarningLevel level) { levels_[id] = level; }
   /// Puts the diagnostics from number `first` on in the order of their places.
   void sort_from(size_t first);

@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs/errors"
 LARGEST = 4096  # bytes of a page: it is to fit a terminal
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
-PRINTED = re.compile(r"^.*?(?:error|warning): .*\[([a-z0-9-]+)\]$", re.M)
+PRINTED = re.compile(r"^.*?(?:error|warning|note): .*\[([a-z0-9-]+)\]$", re.M)
 
 
 def sections():
@@ -99,7 +99,7 @@ def check(page, severity, environment):
     tags = PRINTED.findall(printed)
     if tags != [page.tag]:
         problems.append(f"the example gives {tags or 'no diagnostic'}")
-    if (status == 0) != (severity == "Warning"):
+    if (status == 0) == (severity == "Error"):
         problems.append(f"the example ends with status {status}")
     if printed != page.console[2]:
         problems.append(f"prints something else:\n{printed}")
@@ -130,7 +130,7 @@ def index(table, have):
         lines += [f"## {title}", ""]
         for tag, (severity, text) in rows.items():
             text = re.sub(r"\{\d\}", "…", text).replace("|", "\\|")
-            kind = " (a warning)" if severity == "Warning" else ""
+            kind = "" if severity == "Error" else f" (a {severity.lower()})"
             lines.append(f"- [{tag}]({tag}.md){kind}" + ("" if text == "…" else f": {text}"))
         lines.append("")
     if missing:

@@ -109,7 +109,9 @@ class Renderer {
  public:
   Renderer(const Diagnostic& diagnostic, const SourceManager& sources, const RenderOptions& options)
       : diagnostic_(diagnostic), sources_(sources), options_(options), colours_(palette(options)) {
-    primary_ = diagnostic.severity == Severity::Error ? colours_.error : colours_.warning;
+    primary_ = diagnostic.severity == Severity::Error     ? colours_.error
+               : diagnostic.severity == Severity::Warning ? colours_.warning
+                                                          : colours_.note;
   }
 
   std::string render() {
@@ -125,9 +127,8 @@ class Renderer {
  private:
   void append_message() {
     if (diagnostic_.loc.file != 0) out_ += place(sources_, diagnostic_.loc) + ": ";
-    bool is_error = diagnostic_.severity == Severity::Error;
-    out_ += fmt::format("{}{}:{} {}{}{} [{}]\n", primary_, is_error ? "error" : "warning", colours_.off, colours_.bold,
-                        escape_control(diagnostic_.message), colours_.off, diag_tag(diagnostic_.id));
+    out_ += fmt::format("{}{}:{} {}{}{} [{}]\n", primary_, to_string(diagnostic_.severity), colours_.off,
+                        colours_.bold, escape_control(diagnostic_.message), colours_.off, diag_tag(diagnostic_.id));
   }
 
   /// The line of the error with the labels in its file, then the other files of labels.

@@ -54,7 +54,7 @@ Json to_json(const SourceManager& sources, const Diagnostic& diagnostic) {
   }
   for (const Fix& fix : diagnostic.fixes) fixes.push_back(to_json(sources, fix));
   return {{"type", "diagnostic"},
-          {"severity", diagnostic.severity == Severity::Error ? "error" : "warning"},
+          {"severity", to_string(diagnostic.severity)},
           {"tag", diag_tag(diagnostic.id)},
           {"message", diagnostic.message},
           {"span", to_json(sources, diagnostic.loc)},

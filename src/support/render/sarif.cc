@@ -67,11 +67,10 @@ class Writer {
     for (size_t i = 0; i < rules_.size(); ++i) {
       if (rules_[i]["id"] == tag) return i;
     }
-    const char* level = diag_info(id).severity == Severity::Error ? "error" : "warning";
     rules_.push_back({{"id", tag},
                       {"shortDescription", {{"text", std::string(diag_info(id).text)}}},
                       {"help", {{"text", fmt::format("tesserac --explain {}", tag)}}},
-                      {"defaultConfiguration", {{"level", level}}}});
+                      {"defaultConfiguration", {{"level", to_string(diag_info(id).severity)}}}});
     return rules_.size() - 1;
   }
 
@@ -92,7 +91,7 @@ class Writer {
     for (const std::string& help : diagnostic.helps) text += "\nhelp: " + help;
     Json result = {{"ruleId", diag_tag(diagnostic.id)},
                    {"ruleIndex", rule},
-                   {"level", diagnostic.severity == Severity::Error ? "error" : "warning"},
+                   {"level", to_string(diagnostic.severity)},
                    {"message", {{"text", std::move(text)}}}};
     result["locations"] = Json::array();
     if (diagnostic.loc.file != 0) result["locations"].push_back(location(diagnostic.loc));

@@ -10,12 +10,12 @@ namespace tessera::driver {
 
 namespace {
 
-/// Applies -W options to the warnings. -Werror leaves those off that are off.
+/// Applies -W options to the warnings and notes. -Werror leaves those off that are off, and notes unless it names them.
 class Warnings {
  public:
   explicit Warnings(DiagnosticEngine& diagnostics) : diagnostics_(diagnostics) {
     for (DiagId id : all_diagnostics()) {
-      if (diag_info(id).severity == Severity::Warning) states_[id] = {};
+      if (diag_info(id).severity != Severity::Error) states_[id] = {};
     }
   }
 
@@ -39,7 +39,8 @@ class Warnings {
 
   void set_levels() const {
     for (const auto& [id, state] : states_) {
-      WarningLevel level = state.is_error.value_or(all_are_errors_) ? WarningLevel::Error : WarningLevel::On;
+      bool is_covered = all_are_errors_ && diag_info(id).severity == Severity::Warning;
+      WarningLevel level = state.is_error.value_or(is_covered) ? WarningLevel::Error : WarningLevel::On;
       diagnostics_.set_warning(id, state.is_on ? level : WarningLevel::Off);
     }
   }

@@ -51,8 +51,9 @@ std::string general_text(DiagId id) {
 std::string list_of_all() {
   std::string out;
   for (DiagId id : all_diagnostics()) {
-    bool is_warning = diag_info(id).severity == Severity::Warning;
-    out += fmt::format("{:<30} {}{}\n", diag_tag(id), is_warning ? "(a warning) " : "", general_text(id));
+    Severity severity = diag_info(id).severity;
+    std::string kind = severity == Severity::Error ? "" : fmt::format("(a {}) ", to_string(severity));
+    out += fmt::format("{:<30} {}{}\n", diag_tag(id), kind, general_text(id));
   }
   return out;
 }

@@ -243,6 +243,20 @@ TEST_CASE("levels of warnings turn them off or into errors") {
   CHECK(example.said().ends_with("note: -Werror makes this warning an error\n"));
 }
 
+TEST_CASE("a note of its own is neither a warning nor an error, and is turned off as a warning is") {
+  Example example("x\n");
+  DiagnosticEngine& engine = example.engine();
+  engine.report(diag::empty_phase, {}, "P");
+  CHECK(engine.warning_count() + engine.error_count() == 0);
+  CHECK(render_all(engine, {}) == "note: phase 'P' finds nothing to do [empty-phase]\n");
+  CHECK(to_json_lines(engine).find(R"("severity":"note")") != std::string::npos);
+  CHECK(to_json_lines(engine).find(R"("errors":0,"warnings":0,"not_shown":0)") != std::string::npos);
+  CHECK(to_sarif(engine, "tessera-opt", "1.0").find(R"("level": "note")") != std::string::npos);
+  engine.set_warning(DiagId::empty_phase, WarningLevel::Off);
+  engine.report(diag::empty_phase, {}, "P");
+  CHECK(engine.all().size() == 1);
+}
+
 TEST_CASE("many warnings leave room for errors") {
   Example example("x\n");
   example.engine().set_error_limit(3);
