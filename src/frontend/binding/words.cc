@@ -24,8 +24,10 @@ constexpr TypeRow types[] = {
 #include "frontend/binding/words.def"
 };
 
+enum class PolicyUse : uint8_t { Read, Unread };
 constexpr PolicyRow policies[] = {
-#define POLICY(text, subject, form, meaning) {text, PolicySubject::subject, form},
+#define POLICY(text, subject, form, use, meaning) \
+  {text, PolicySubject::subject, form, PolicyUse::use == PolicyUse::Read},
 #include "frontend/binding/words.def"
 };
 

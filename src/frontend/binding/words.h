@@ -76,6 +76,7 @@ struct PolicyRow {
   std::string_view text;
   PolicySubject subject;
   std::string_view form;  ///< "accum(dtype)"
+  bool is_read;           ///< otherwise types keep it and it has no effect yet, which its text and a warning say
 };
 /// Those of a subject; a cache and the state of an optimiser have those of states, too.
 std::vector<const PolicyRow*> policies_of(PolicySubject subject);

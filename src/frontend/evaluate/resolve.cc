@@ -223,10 +223,9 @@ Function* Session::make_function(const ast::Def& def, Scope& scope) {
     if (!row) {
       auto builder = report(diag::unknown_decorator, decorator.loc, name);
       std::string_view help = help_for_decorator(name);
-      if (names::is_policy(name)) {
-        bool is_kept = name == "paged" || name == "checkpointable";  // docs/names.md
+      if (const names::PolicyRow* policy = names::find_policy(name)) {
         builder.help(fmt::format("'@{}' is a policy: it stands behind a dtype or the type of a state{}", name,
-                                 is_kept ? ", and nothing reads it yet" : ""));
+                                 policy->is_read ? "" : ", and nothing reads it yet"));
       } else if (!help.empty()) {
         builder.help(std::string(help));
       } else {

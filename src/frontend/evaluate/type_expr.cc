@@ -76,10 +76,8 @@ class TypeReader {
       : evaluator_(evaluator), scope_(scope), signature_(signature), declares_(declares) {}
 
   TypePattern read(const ast::Expr& expr);
-  /// Adds a policy to the pattern's dtype; false when an error was reported.
-  bool add_policy(const ast::Expr& policy, TypePattern& pattern) {
-    return apply_policy(policy, pattern) && check_accum(pattern, policy.loc);
-  }
+  /// Adds a policy to the pattern of a dtype or of a state; false when an error was reported.
+  bool add_policy(const ast::Expr& policy, TypePattern& pattern);
 
  private:
   TypePattern read_name(const ast::Name& name);
@@ -95,15 +93,15 @@ class TypeReader {
   }
   TypePattern read_state(StateKind kind, const ast::Subscript& subscript);
   TypePattern read_repeated(const ast::List& list, const ast::Expr& count, Loc loc);
-  void warn_of_policy(const ast::Expr& policy, std::string_view name);
+  void warn_of_unread(const ast::Expr& policy);
   bool unknown_policy(const ast::Expr& policy, names::PolicySubject subject);
   bool read_device(const ast::Expr& argument);
-  bool apply_state_policy(const ast::Expr& policy, TypePattern& pattern);
+  bool set_state_policy(const ast::Expr& policy, TypePattern& pattern);
   DimPattern read_dim(const ast::Expr& expr, PatternKind kind);
   DimPattern read_string_dim(const ast::String& string, PatternKind kind);
   bool read_dtype(const ast::Expr& expr, TypePattern& pattern);
   bool read_dtype_name(const ast::Name& name, TypePattern& pattern);
-  bool apply_policy(const ast::Expr& policy, TypePattern& pattern);
+  bool set_policy(const ast::Expr& policy, TypePattern& pattern);
   bool check_accum(const TypePattern& pattern, Loc loc);
   TypePattern poison(Loc loc) {
     if (signature_) signature_->failed = true;
@@ -328,9 +326,18 @@ TypePattern TypeReader::read_repeated(const ast::List& list, const ast::Expr& co
   return pattern.elements[0].kind == PatternKind::Poison ? poison(loc) : pattern;
 }
 
-/// A policy that is kept and that nothing reads yet.
-void TypeReader::warn_of_policy(const ast::Expr& policy, std::string_view name) {
-  evaluator_.report(diag::hint_no_effect, policy.loc, fmt::format("policy '@{}'", name), "any target")
+/// The row of a policy; null when there is none.
+const names::PolicyRow* policy_row(const ast::Expr& policy) {
+  const auto* call = ast::as<ast::Call>(&policy);
+  const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
+  return name ? names::find_policy(name->text) : nullptr;
+}
+
+/// Warns of a policy that types keep and that nothing reads yet.
+void TypeReader::warn_of_unread(const ast::Expr& policy) {
+  const names::PolicyRow* row = policy_row(policy);
+  if (!row || row->is_read) return;
+  evaluator_.report(diag::hint_no_effect, policy.loc, fmt::format("policy '@{}'", row->text), "any target")
       .note({}, "the policy is kept, and what it asks for is not there yet");
 }
 
@@ -338,7 +345,7 @@ void TypeReader::warn_of_policy(const ast::Expr& policy, std::string_view name) 
 bool TypeReader::unknown_policy(const ast::Expr& policy, names::PolicySubject subject) {
   const auto* call = ast::as<ast::Call>(&policy);
   const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
-  const names::PolicyRow* row = name ? names::find_policy(name->text) : nullptr;
+  const names::PolicyRow* row = policy_row(policy);
   bool takes_argument = row && row->form != row->text;
   if (row && row->subject == subject && takes_argument != (call != nullptr)) {
     std::string form = fmt::format("'@{}'{}", row->form, call ? " alone" : "");
@@ -373,24 +380,18 @@ bool TypeReader::read_device(const ast::Expr& argument) {
   return false;
 }
 
-bool TypeReader::apply_state_policy(const ast::Expr& policy, TypePattern& pattern) {
+bool TypeReader::set_state_policy(const ast::Expr& policy, TypePattern& pattern) {
   const auto* call = ast::as<ast::Call>(&policy);
   const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
   bool cache = pattern.state == StateKind::KVCache;
   StatePolicies& policies = pattern.state_policies;
-  auto ignored = [&](bool& kept) {
-    warn_of_policy(policy, name->text);
-    return kept = true;
-  };
   if (name && call && name->text == "device" && call->arguments.size() == 1) {
-    if (!read_device(*call->arguments[0].value)) return false;
-    warn_of_policy(policy, name->text);
-    return true;
+    return read_device(*call->arguments[0].value);
   }
   if (name && !call && cache && name->text == "rolling_window") return policies.rolling_window = true;
   if (name && !call && !cache && name->text == "fp32_master") return policies.fp32_master = true;
-  if (name && !call && name->text == "paged") return ignored(policies.paged);
-  if (name && !call && name->text == "checkpointable") return ignored(policies.checkpointable);
+  if (name && !call && name->text == "paged") return policies.paged = true;
+  if (name && !call && name->text == "checkpointable") return policies.checkpointable = true;
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;
   return unknown_policy(policy, cache ? names::PolicySubject::Cache : names::PolicySubject::Optimizer);
 }
@@ -398,13 +399,7 @@ bool TypeReader::apply_state_policy(const ast::Expr& policy, TypePattern& patter
 TypePattern TypeReader::read_policy(const ast::Binary& binary) {
   TypePattern pattern = read(*binary.left);
   if (pattern.kind == PatternKind::Poison) return pattern;
-  if (pattern.kind == PatternKind::State) {
-    return apply_state_policy(*binary.right, pattern) ? pattern : poison(binary.loc);
-  }
-  if (!apply_policy(*binary.right, pattern) || !check_accum(pattern, binary.right->loc)) {
-    return poison(binary.loc);
-  }
-  return pattern;
+  return add_policy(*binary.right, pattern) ? pattern : poison(binary.loc);
 }
 
 /// True when the index could be the layout that may follow the dtype.
@@ -579,7 +574,15 @@ bool TypeReader::read_dtype_name(const ast::Name& name, TypePattern& pattern) {
   return true;
 }
 
-bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
+bool TypeReader::add_policy(const ast::Expr& policy, TypePattern& pattern) {
+  bool is_state = pattern.kind == PatternKind::State;
+  bool is_set = is_state ? set_state_policy(policy, pattern)
+                         : set_policy(policy, pattern) && check_accum(pattern, policy.loc);
+  if (is_set) warn_of_unread(policy);
+  return is_set;
+}
+
+bool TypeReader::set_policy(const ast::Expr& policy, TypePattern& pattern) {
   const auto* call = ast::as<ast::Call>(&policy);
   const auto* name = ast::as<ast::Name>(call ? call->callee : &policy);
   const ast::Expr* argument =
@@ -622,7 +625,6 @@ bool TypeReader::apply_policy(const ast::Expr& policy, TypePattern& pattern) {
       return false;
     }
     pattern.policies.loss_scale = scale;
-    if (scale) warn_of_policy(policy, name->text);
     return scale.has_value();
   }
   if (policy.kind == ast::NodeKind::ErrorExpr) return false;

@@ -1,5 +1,6 @@
 // `with`, `on`, promises and kernels as values: the attributes that they leave.
 
+#include "frontend/binding/words.h"
 #include "unit/frontend/evaluate_graph.h"
 #include "unit/frontend/program.h"
 
@@ -33,6 +34,33 @@ TEST_CASE("devices and prefetches are hints of the entry, each once") {
   CHECK(attribute(body("    on device(cpu)\n    on device(cpu):\n        x = x + 1.0\n"),
                   graph::attr::Func::hints) == "[{device = \"cpu\", kind = \"device\"}]");
   CHECK(attribute(body(""), graph::attr::Func::hints).empty());
+}
+
+TEST_CASE("a policy without an effect says so in its text and in a warning, and no other one does") {
+  size_t unread = 0;
+  for (const names::WordRow& word : names::word_rows()) {
+    if (word.kind != names::WordKind::Policy) continue;
+    const names::PolicyRow& policy = *names::find_policy(word.text);
+    std::string form(policy.form);
+    for (auto [open, given] : {std::pair("(k)", "(2)"), {"(dtype)", "(f32)"}, {"(…)", "(gpu[0])"}}) {
+      if (form.ends_with(open)) form.replace(form.size() - std::string(open).size(), std::string::npos, given);
+    }
+    bool is_dtype = policy.subject == names::PolicySubject::DType;
+    std::string type = is_dtype ? "Tensor[B, bf16 @" + form + "]"
+                       : policy.subject == names::PolicySubject::Optimizer
+                           ? "OptimizerState[x] @" + form
+                           : "KVCache[1, 1, 8, 4, f32] @" + form;
+    Fixture fixture;
+    fixture.compile("@jit\ndef f(x: Tensor[N, f32], y: " + type + "):\n    return x, y\n");
+    INFO(type);
+    REQUIRE(fixture.result.graph);
+    bool is_warned = std::ranges::any_of(fixture.diagnostics.all(), [](const Diagnostic& each) {
+      return diag_tag(each.id) == "hint-no-effect";
+    });
+    CHECK(is_warned == word.meaning.ends_with("no effect yet."));
+    unread += is_warned;
+  }
+  CHECK(unread == 4);
 }
 
 TEST_CASE("a hint that no target heeds is warned about, once for its place") {
