@@ -65,6 +65,9 @@ struct CallFrame {
 
 /// Checks the effects that were found against `@pure` and `!{…}`.
 void check_effects(const Blame& blame, const CallFrame& frame);
+/// Warns of effects that an entry declares and that neither an op nor a declaration of what it calls causes. The frame
+/// does not have the entry's own declaration yet.
+void warn_of_uncaused(const Blame& blame, const CallFrame& frame);
 
 /// A callable whose parameters a call gives arguments for.
 struct Callable {

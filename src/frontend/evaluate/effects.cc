@@ -23,6 +23,9 @@ std::string effect_text(const ast::Expr& expr) {
   return argument ? fmt::format("{}({})", name->text, argument->text) : std::string();
 }
 
+/// Whether a function that declares the effect has it, as no op causes it yet.
+bool is_declared_only(std::string_view effect) { return effect == "io" || effect.starts_with("collective("); }
+
 }  // namespace
 
 void CallFrame::add_effect(std::string_view effect, EffectSite site) {
@@ -44,7 +47,7 @@ void CallFrame::add_declared(const Function& called, Loc at) {
   if (!called.def) return;
   for (const ast::Expr* expr : called.def->effects) {
     std::string effect = effect_text(*expr);
-    if (effect != "io" && !effect.starts_with("collective(")) continue;
+    if (!is_declared_only(effect)) continue;
     EffectSite site{expr->loc, expr->loc, {}};
     if (at.known()) {
       site.loc = at;
@@ -126,6 +129,19 @@ void check_effects(const Blame& blame, const CallFrame& frame) {
     auto builder = blame.report(diag::impure_call, found[0].second->loc, effects, function.name, promise);
     builder.label(function.loc, fmt::format("'{}' is defined here", function.name));
     for (const auto& [effect, site] : found) note_origin(blame.session(), builder, effect, *site);
+  }
+}
+
+void warn_of_uncaused(const Blame& blame, const CallFrame& frame) {
+  const Function& function = *frame.function;
+  bool may_cause = function.kind == FunctionKind::Jit && function.def && !function.pure;
+  if (!may_cause || frame.result.is_poison()) return;  // where there is an error, not all of it was found
+  for (const ast::Expr* expr : function.def->effects) {
+    std::string effect = effect_text(*expr);
+    if (!is_declared_only(effect) || frame.effects.count(effect) != 0) continue;
+    blame.report(diag::hint_no_effect, expr->loc, fmt::format("effect '{}'", effect), "any target")
+        .note({}, fmt::format("nothing that '{}' calls declares '{}', and no op causes it yet", function.name, effect))
+        .help("leave it out");
   }
 }
 

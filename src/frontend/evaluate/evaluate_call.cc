@@ -610,6 +610,7 @@ CallFrame Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   } else {
     execute(function.def->body, scope);
   }
+  warn_of_uncaused(blame_, frame());
   frame().add_declared(function);
   check_effects(blame_, frame());
   CallFrame done = pop_frame();
