@@ -116,7 +116,7 @@ bool Blame::report_valueless(const Datum& value, Loc loc, std::string_view what)
 }
 
 void Blame::report_wrong_kind(Loc loc, std::string_view what, const Datum& value, std::string_view wanted) const {
-  if (!report_valueless(value, loc, what)) report(diag::wrong_kind, loc, what, describe(value), wanted);
+  if (!report_valueless(value, loc, what)) report(diag::wrong_kind, loc, what, describe_given(value), wanted);
 }
 
 /// An argument that a function of the standard library uses as an operand: the user has written its call alone.

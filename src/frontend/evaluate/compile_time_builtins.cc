@@ -88,7 +88,7 @@ Datum make_open_range(Evaluator& evaluator, const BoundArguments& arguments) {
   Datum start = one ? Datum::integer(0) : arguments[0];
   const Datum& stop = one ? arguments[0] : arguments[1];
   if (arguments[2].is(DatumKind::Dim)) {
-    evaluator.report(diag::wrong_kind, arguments.locs[2], "the step", describe(arguments[2]), "an integer")
+    evaluator.report(diag::wrong_kind, arguments.locs[2], "the step", describe_given(arguments[2]), "an integer")
         .help("in a kernel tile.range(K, t.k) counts in steps of a tile");
     return Datum::poison();
   }
@@ -105,7 +105,7 @@ Datum make_open_range(Evaluator& evaluator, const BoundArguments& arguments) {
     const Datum& bound = i == 0 ? start : stop;
     bool tensor = bound.is_ir() && bound.as_ir().storage == DType::I64 && bound.as_ir().value->type()->rank() == 0;
     if (tensor || bound.is(DatumKind::Int) || bound.is(DatumKind::Dim)) continue;
-    evaluator.report(diag::wrong_kind, arguments.locs[one ? 0 : i], "a bound of a range", describe(bound),
+    evaluator.report(diag::wrong_kind, arguments.locs[one ? 0 : i], "a bound of a range", describe_given(bound),
                      "an integer, a size or an i64 of rank 0");
     return Datum::poison();
   }
@@ -294,7 +294,7 @@ Datum make_gradient(Evaluator& evaluator, const BoundArguments& arguments, bool 
   bool fits = by.is_sequence() ? std::ranges::all_of(by.elements(), is_argument) && !by.elements().empty()
                                : is_argument(by);
   if (!fits) {
-    std::string given = by.is_sequence() || by.is(DatumKind::Int) ? to_text(by) : describe(by);
+    std::string given = by.is_sequence() || by.is(DatumKind::Int) ? to_text(by) : describe_given(by);
     evaluator.report(diag::wrong_kind, arguments.locs[1], fmt::format("'argnums' of '{}'", name), given,
                      "the number of an argument from 0 up, its name, or a tuple of at least one of these");
     return Datum::poison();

@@ -446,7 +446,7 @@ bool refuse_argument(const Evaluator& evaluator, const Callable& callee, const a
   if (fits) return false;
   std::string_view name = parameter.name.text;
   auto builder = evaluator.report(diag::wrong_kind, given.loc, fmt::format("argument '{}' of '{}'", name, callee.name),
-                                  describe(value), wanted);
+                                  describe_given(value), wanted);
   std::string_view text = value.is(DatumKind::String) ? std::string_view(value.as_string()) : std::string_view();
   if (std::string_view help = help_for_text(name, text); !help.empty()) builder.help(std::string(help));
   return true;

@@ -232,13 +232,13 @@ Datum Evaluator::conform_constant(const TypePattern& pattern, const Datum& value
       break;
   }
   if (fits) return value;
-  if (!is_unknown(value)) report(diag::wrong_kind, loc, what, describe(value), wanted);
+  if (!is_unknown(value)) report(diag::wrong_kind, loc, what, describe_given(value), wanted);
   return Datum::poison();
 }
 
 std::optional<int64_t> Evaluator::expect_int(const Datum& datum, Loc loc, std::string_view what) const {
   if (datum.is(DatumKind::Int)) return datum.as_int();
-  if (!is_unknown(datum)) report(diag::wrong_kind, loc, what, describe(datum), "an integer");
+  if (!is_unknown(datum)) report(diag::wrong_kind, loc, what, describe_given(datum), "an integer");
   return std::nullopt;
 }
 
@@ -343,7 +343,7 @@ Dim Evaluator::expect_dim(const Datum& datum, Loc loc, std::string_view what) co
     if (Dim dim = lowering_.size_of(datum.as_ir())) return dim;
   }
   if (!datum.is_poison()) {
-    auto builder = report(diag::wrong_kind, loc, what, describe(datum), "an integer or a size");
+    auto builder = report(diag::wrong_kind, loc, what, describe_given(datum), "an integer or a size");
     bool is_tensor = datum.is_ir() && !datum.as_ir().value->type()->dims.empty();
     bool is_fraction = datum.is(DatumKind::Float) || (datum.is_ir() && is_float(datum.as_ir().storage));
     if (is_tensor) {

@@ -621,7 +621,7 @@ bool TypeReader::set_policy(const ast::Expr& policy, TypePattern& pattern) {
                                                          argument->loc, "the loss scale");
     if (scale && *scale < 1) {
       evaluator_.report(diag::wrong_kind, argument->loc, "the loss scale", fmt::format("{}", *scale),
-                        "a number from 1 up");
+                        "an integer from 1 up");
       return false;
     }
     pattern.policies.loss_scale = scale;

@@ -320,6 +320,10 @@ std::string describe(const Datum& datum) {
   return std::string(describe(datum.kind()));
 }
 
+std::string describe_given(const Datum& datum) {
+  return datum.is(DatumKind::Float) ? to_text(datum) : describe(datum);
+}
+
 std::optional<DType> named_dtype(const Datum& datum) {
   if (datum.is(DatumKind::DType)) return datum.as_dtype();
   if (!datum.is(DatumKind::Builtin) || datum.as_builtin().table != "ops") return std::nullopt;

@@ -240,6 +240,8 @@ class Datum {
 std::string to_text(const Datum& datum);
 /// Its name in messages: "an integer", "a tensor<B x 4, f32>".
 std::string describe(const Datum& datum);
+/// The same where another kind is needed: "8.0", because "a number" could be the integer that is needed.
+std::string describe_given(const Datum& datum);
 /// The dtype that a value is or names: `int`, `float` and `bool` are conversions and dtypes.
 std::optional<DType> named_dtype(const Datum& datum);
 /// Equality of compile-time values; values of different kinds differ, except that 1 == 1.0. Not of

@@ -254,8 +254,9 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
     return true;
   }
   if (value.is_sequence()) {
-    report(diag::wrong_kind, index.loc, "the index", describe(value), "an integer, a size or a tensor of integers")
-        .help("rows that are known while compiling are slices, concat((x[:1], x[3:4]), axis=0)");
+    report(diag::wrong_kind, index.loc, "the index", describe_given(value),
+           "an integer, a size or a tensor of integers")
+        .help("rows that are known at compile time are slices, concat((x[:1], x[3:4]), axis=0)");
     return false;
   }
   Dim at = evaluator_.expect_dim(value, index.loc, "the index");

@@ -138,7 +138,7 @@ Value* KernelBuilder::tile_number(const Datum& index, Dim extent, Dim tile, Loc 
   warn_of_elements(index, tile, by);
   Type type = index.is_ir() ? index.as_ir().value->type() : nullptr;
   if (by == "tile.load" && type && type->is(TypeKind::Tile) && type->rank() > 0) {
-    report(diag::wrong_kind, loc, fmt::format("an index of '{}'", by), describe(index), "an integer index")
+    report(diag::wrong_kind, loc, fmt::format("an index of '{}'", by), describe_given(index), "an integer index")
         .help("rows that a tile numbers are tile.gather(x, numbers)");
     return nullptr;
   }

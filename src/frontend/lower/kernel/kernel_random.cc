@@ -102,7 +102,7 @@ Value* KernelBuilder::seed_key(const Datum& seed, size_t rank, Loc loc) {
   bool single = is_integer_ir(seed, TypeKind::Tile) &&
                 std::ranges::all_of(seed.as_ir().value->type()->dims, [](Dim dim) { return dim->is_constant(1); });
   if (single) return ops_.reshape(ops_.convert(seed.as_ir().value, DType::U64), type->dims);
-  report(diag::wrong_kind, loc, "the seed", describe(seed), "an integer").help("load it: tile.load(seed)");
+  report(diag::wrong_kind, loc, "the seed", describe_given(seed), "an integer").help("load it: tile.load(seed)");
   return nullptr;
 }
 

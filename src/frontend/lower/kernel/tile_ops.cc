@@ -493,7 +493,7 @@ Value* TileOps::index(const Datum& datum, Loc loc, std::string_view what) {
     }
   }
   if (!integer) {
-    evaluator_.report(diag::wrong_kind, loc, what, describe(datum), "an integer index");
+    evaluator_.report(diag::wrong_kind, loc, what, describe_given(datum), "an integer index");
     return nullptr;
   }
   return materialise(datum, DType::I64, {}, false);
