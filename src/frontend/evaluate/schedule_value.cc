@@ -184,7 +184,7 @@ bool is_axis_name(std::string_view name) {
 
 /// Adds one attribute; extents by axis become tunables.
 void add(Dictionary& attributes, const std::string& name, Datum value) {
-  if (name == "block" && value.is(DatumKind::Dict)) {
+  if (name == schedule::key::block.name && value.is(DatumKind::Dict)) {
     for (const auto& [axis, extent] : value.entries().entries) {
       if (!axis.empty()) set(attributes, tunable_name(axis), extent);
     }
@@ -317,11 +317,11 @@ ScheduleLayer to_layer(Context& context, const Datum& schedule, Loc loc) {
   layer.loc = loc;
   for (const auto& [name, value] : schedule.entries().entries) {
     Attr attr = to_attr(context, choose(value, 0, layer.has_choices));
-    if (name == "block") layer.listed_block = only_list(value);
+    if (name == schedule::key::block.name) layer.listed_block = only_list(value);
     std::string axis = tunable_axis(name);
     if (!axis.empty()) {
       layer.block[axis] = attr->integer;
-    } else if (name == "block") {
+    } else if (name == schedule::key::block.name) {
       for (Attr extent : attr->elements) layer.positional.push_back(extent->integer);
     } else {
       layer.keys[name] = attr;
@@ -334,7 +334,7 @@ ScheduleLayer to_layer(const std::map<std::string, Attr>& attributes, Loc loc) {
   ScheduleLayer layer;
   layer.loc = loc;
   for (const auto& [name, value] : attributes) {
-    if (name != "block") {
+    if (name != schedule::key::block.name) {
       layer.keys[name] = value;
       continue;
     }

@@ -192,11 +192,12 @@ std::vector<ScheduleTable::Choice> ScheduleTable::find(DimTable& dims, const Sch
   auto rows = kernels_.find(query.kernel);
   static const std::vector<ScheduleRow> none;
   for (const ScheduleRow& row : rows == kernels_.end() ? none : rows->second) {
-    if (!has_dtypes(row, query) || (!query.roles && row.schedule.contains("roles"))) continue;
+    bool has_roles = schedule::given(row.schedule, schedule::key::roles) != nullptr;
+    if (!has_dtypes(row, query) || (!query.roles && has_roles)) continue;
     auto open = open_conditions(dims, row, query);
     if (!open) continue;
     choices.push_back({&row, std::move(*open)});
-    if (choices.back().when.empty() && !row.schedule.contains("roles")) return choices;
+    if (choices.back().when.empty() && !has_roles) return choices;
   }
   bool ends = !choices.empty() && choices.back().when.empty();
   if (!ends) choices.push_back({nullptr, {}});

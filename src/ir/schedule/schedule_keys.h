@@ -3,6 +3,7 @@
 // Schedules come from source, from tables and from IR text; all three are held to the rows of
 // schedule_keys.def.
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,6 +45,17 @@ namespace key {
 #include "ir/schedule/schedule_keys.def"
 #undef KEY
 }  // namespace key
+
+/// What a schedule by names of keys has of one; null where it has none.
+template <AttrType type, Arity arity>
+Attr given(const std::map<std::string, Attr>& schedule, const AttrKey<type, arity>& key) {
+  auto found = schedule.find(std::string(key.name));
+  return found == schedule.end() ? nullptr : found->second;
+}
+/// Gives it the attribute, which has the key's name.
+inline void give(std::map<std::string, Attr>& schedule, const OpAttr& attribute) {
+  schedule[std::string(attribute.name)] = attribute.value;
+}
 
 struct ScheduleKey {
   std::string_view name;

@@ -55,7 +55,7 @@ void set_accumulator(Op* op, AnchorForm& form) {
   form.arguments["total"] = context.dtype(accum);
   if (!is_float(accum) || dtype_info(accum).bits != 16) return;
   form.kernel += "_rounded";
-  form.schedule[std::string(schedule::key::block.name)] = context.dict({{"k", context.integer(64)}});
+  schedule::give(form.schedule, schedule::key::block(context.dict({{"k", context.integer(64)}})));
 }
 
 AnchorForm gemm_form(Op* op) {

@@ -69,7 +69,7 @@ class Comparison {
   static std::vector<std::pair<std::string_view, Attr>> computing(Op* kernel) {
     std::vector<std::pair<std::string_view, Attr>> found;
     for (const OpAttr& each : kernel->attributes()) {
-      bool is_of_source = each.name == "symbol" || each.name == common::Kernel::key_places.name;
+      bool is_of_source = each.name == common::Function::symbol.name || each.name == common::Kernel::key_places.name;
       if (!is_of_source) found.emplace_back(each.name, each.value);
     }
     return found;

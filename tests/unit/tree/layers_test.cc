@@ -172,7 +172,8 @@ TEST_CASE("a room has at most 40 files") {
 }
 
 TEST_CASE("attributes and their entries are named by keys, and as strings only where IR is text") {
-  static const std::regex by_name(R"(ir/text/attribute_text\.h|AttrKey<[^>]*>\{"|->get\(")");
+  static const std::regex by_name(R"(ir/text/attribute_text\.h|AttrKey<[^>]*>\{"|->get\(")"
+                                  R"(|\b(attributes?|attrs?|each|a|x)\.(name|first) [!=]= ")");
   size_t found = 0;
   for (const auto& file : tree::files_below({"src", "runtime", "tests"}, sources)) {
     if (file.path.find("tests/unit/tree/") != std::string::npos) continue;
@@ -186,4 +187,16 @@ TEST_CASE("attributes and their entries are named by keys, and as strings only w
     }
   }
   CHECK(found > 0);
+}
+
+TEST_CASE("the keys of a schedule are named by keys") {
+  static const std::regex by_name(R"re((\bschedule|\bkeys)(\.(find|contains|count|at)\(|\[)")re"
+                                  R"re(|[^.>_]\bname [!=]= "block")re");
+  for (const auto& file : tree::files_below({"src"}, sources)) {
+    INFO(file.path);
+    for (const std::string& line : file.lines) {
+      INFO(line);
+      CHECK((!std::regex_search(line, by_name) || parent(file.path) == "src/ir/schedule"));
+    }
+  }
 }

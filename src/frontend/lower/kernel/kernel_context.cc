@@ -220,7 +220,8 @@ void KernelBuilder::warn_of_replaced(const std::vector<ScheduleLayer>& layers) {
       if (!place) continue;
       auto later = written.find(key);
       bool is_extent = !tunable_axis(key).empty();
-      if (later == written.end() && is_extent) later = written.find("block");  // by position it replaces all extents
+      // By position it replaces all extents.
+      if (later == written.end() && is_extent) later = written.find(std::string(schedule::key::block.name));
       if (later == written.end()) {
         written.emplace(key, *place);
         continue;
@@ -477,7 +478,7 @@ bool KernelBuilder::choose_blocks(Loc loc) {
     std::vector<ScheduleTable::Choice> choices = table_->find(dims(), query);
     int64_t halvings = session().is_builtin(function_.loc) ? request_.halvings : 0;
     auto has_roles = [](const ScheduleTable::Choice& choice) {
-      return choice.row && choice.row->schedule.contains("roles");
+      return choice.row && schedule::given(choice.row->schedule, schedule::key::roles);
     };
     if (halvings > 0 && std::ranges::any_of(choices, has_roles)) {
       query.roles = false;

@@ -9,6 +9,7 @@
 #include "frontend/values/dims.h"
 #include "frontend/values/type_text.h"
 #include "ir/schedule/ops.h"
+#include "ir/schedule/schedule_keys.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -211,8 +212,8 @@ Op* KernelBuilder::create_pipeline(const TileRange& range, const std::vector<Val
   std::vector<OpAttr> attributes = {schedule::attr::Pipeline::count(context(), range.count)};
   if (const KernelAxis* axis = axis_of_range(range); axis && !axis->grid)
     attributes.push_back(schedule::attr::Pipeline::axis(context(), axis->name));
-  if (auto stages = kernel_.keys.find("stages"); stages != kernel_.keys.end())
-    attributes.push_back(schedule::attr::Pipeline::stages(stages->second));
+  if (Attr stages = schedule::given(kernel_.keys, schedule::key::stages))
+    attributes.push_back(schedule::attr::Pipeline::stages(stages));
   std::vector<Type> types;
   for (Value* init : inits) types.push_back(init->type());
   ops_.builder().set_loc(loc);

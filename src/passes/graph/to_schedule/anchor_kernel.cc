@@ -38,13 +38,13 @@ FusionGroup without_anchor(const FusionGroup& group) {
 /// they are.
 void set_block(Context& context, const std::vector<int64_t>& extents, size_t rank, schedule::KernelRequest& request) {
   std::vector<NamedAttr> block;
-  if (auto known = request.schedule.find("block"); known != request.schedule.end()) block = known->second->entries;
+  if (Attr known = schedule::given(request.schedule, schedule::key::block)) block = known->entries;
   constexpr std::string_view axes[] = {"m", "n", "k"};
   for (size_t i = 0; i < std::min(extents.size(), rank); ++i) {
     auto given = [&](const NamedAttr& axis) { return axis.first == axes[i]; };
     if (std::none_of(block.begin(), block.end(), given)) block.emplace_back(axes[i], context.integer(extents[i]));
   }
-  if (!extents.empty()) request.schedule["block"] = context.dict(std::move(block));
+  if (!extents.empty()) schedule::give(request.schedule, schedule::key::block(context, std::move(block)));
 }
 
 }  // namespace
@@ -84,8 +84,8 @@ Result<schedule::KernelInstance> GraphLowering::instantiate(const FusionGroup& g
   }
   schedule::KernelRequest request = request_of(anchor, form, halvings);
   if (block) {
-    request.schedule["block"] = block;
-    request.schedule["warps"] = module_.context().integer(row_warps);
+    schedule::give(request.schedule, schedule::key::block(block));
+    schedule::give(request.schedule, schedule::key::warps(module_.context(), row_warps));
   }
   request.choice = choice;
   for (unsigned i = 0; i < anchor->result_count(); ++i) {

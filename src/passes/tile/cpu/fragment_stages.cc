@@ -433,7 +433,7 @@ Value* FragmentStages::scan(const Root& root, Value* before) {
   if (Value* rest = emitter_.binding(root.axis).rest) limit.push_back(rest);
   std::vector<OpAttr> attributes(op->attributes().begin(), op->attributes().end());
   for (OpAttr& attribute : attributes) {
-    if (attribute.name == "axis") attribute.value = emitter_.context().integer(1);
+    if (attribute.name == attr::Scan::axis.name) attribute.value = emitter_.context().integer(1);
   }
   Op* made = builder.op(tile::info(OpKind::Scan), {{element}, {before}, limit}, {element->type(), before->type()},
                         std::move(attributes));
