@@ -17,6 +17,8 @@ WORDS = {
         "iteration, trip count",
     r"under way": "in flight",
     r"on the machine(?! that)": "at run time, on the CPU, on the GPU",
+    r"(?:numbers?|values?|ops?|instructions?) of the machine(?! that)": "run-time value, of the target",
+    r"(?:when|while) compiling": "at compile time, compile-time",
     r"dearer|dear": "expensive",
     r"meets?|met": "promote, combine, broadcast, unify",
     r"settles?|settled": "infer, decide, choose",
@@ -30,6 +32,7 @@ WORDS = {
 CODE = (".cc", ".h", ".def", ".inc")
 LITERALS = {"src": CODE, "runtime": (".cc", ".h"), "tests/check/tools": (".cc",)}
 COMMENTS = {"src", "runtime", "tests", "fuzz", "bench"}
+FOLDERS = ("bench", "editors", "examples", "fuzz", "grammar", "runtime", "src", "stdlib", "tests", "tools")
 LIBRARY = "stdlib"  # whose comments docs/ops.md prints
 KEYS = r"^\| key \| value \|.*?^$"  # of schedules, from schedule_keys.def
 
@@ -77,6 +80,14 @@ def files(folder, endings):
     return [path for path in sorted((pages.ROOT / folder).rglob("*")) if path.suffix in endings and path.is_file()]
 
 
+def pages_of_prose():
+    """The pages of docs/, those at the top, and the READMEs of folders; not what was installed or built there."""
+    found = [*pages.ROOT.glob("*.md"), *(pages.ROOT / "docs").rglob("*.md")]
+    for folder in FOLDERS:
+        found += [page for page in (pages.ROOT / folder).rglob("README.md") if "node_modules" not in page.parts]
+    return sorted(str(page.relative_to(pages.ROOT)) for page in found)
+
+
 def private_words(text, words=None):
     """Line, word and what to write."""
     for pattern, instead in (words or WORDS).items():
@@ -87,12 +98,14 @@ def private_words(text, words=None):
 def main():
     assert {word for _, word, _ in private_words("Each turn of\n a loop\ncomes to 3")} == {"Each turn", "comes to"}
     assert [word for _, word, _ in private_words("'x' is no key, there is no key", NEGATIONS)] == ["is no key"]
+    said = "a number of the machine, known while\ncompiling on a CPU of the machine that compiles"
+    assert [word for _, word, _ in private_words(said)] == ["number of the machine", "while compiling"]
+    assert {"SECURITY.md", "src/passes/README.md", "docs/glossary.md"} <= set(pages_of_prose())
     code = 'fail("a", 1,  // by chance\n     "is\\n"\n     "no key");'
     assert [found[:2] for found in private_words(literals(code), NEGATIONS)] == [(2, "is no key")]
     code = 'f("// by chance");  // by\n// chance\nint spare;'
     assert [found[:2] for found in private_words(comments(code))] == [(1, "by chance")]
-    names = [str(page.relative_to(pages.ROOT)) for page in sorted((pages.ROOT / "docs").rglob("*.md"))]
-    texts = {name: prose((pages.ROOT / name).read_text()) for name in ["README.md", "CHANGELOG.md", *names]}
+    texts = {name: prose((pages.ROOT / name).read_text()) for name in pages_of_prose()}
     for folder, endings in LITERALS.items():
         texts |= {str(path.relative_to(pages.ROOT)): literals(path.read_text()) for path in files(folder, endings)}
     for path in sorted((pages.ROOT / LIBRARY).rglob("*.tsr")):

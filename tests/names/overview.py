@@ -24,7 +24,7 @@ def by_hand():
 
 
 def race():
-    """A barrier that is not there is found while compiling."""
+    """A barrier that is not there is found at compile time."""
     text = source("by_hand.tsr").read_text()
     text = text.replace("        tile.barrier()\n    tile.wait()", "    tile.wait()")
     has(refusal(text, GPU), r"\[unordered-access\]")

@@ -264,7 +264,7 @@ def loops():
 
 
 def run_time_guard():
-    """What is not known while compiling is checked by the call."""
+    """What is not known at compile time is checked by the call."""
     refuses(WINDOW, r"error: ")()
     x = random(3, 8)
     np.testing.assert_array_equal(call(HALVES, "f", x=x), x.reshape(3, 2, 4))

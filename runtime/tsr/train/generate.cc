@@ -53,7 +53,7 @@ void add_generate_command(CLI::App& command, int& exit_code) {
       ->type_name("FILE")
       ->allow_extra_args(false);
   command.add_option("--prompt", options->prompt, "the text to continue")->type_name("TEXT")->required();
-  CLI::Option* tokens = command.add_option("--tokens", options->tokens, "how many tokens are made at most");
+  CLI::Option* tokens = command.add_option("--tokens", options->tokens, "most tokens to make");
   command_line::take_count(*tokens->type_name("N")->capture_default_str(), 1, uint64_t(1) << 40);
   add_sampling_options(command, *options);
   command.add_option("--stop", options->stops, "end before this text; may be given several times")
@@ -63,7 +63,8 @@ void add_generate_command(CLI::App& command, int& exit_code) {
   CLI::Option* context = command.add_option("--context", options->context,
                                             "tokens that the entry reads at most, where the program leaves it open");
   command_line::take_count(*context->type_name("N"), 1, uint64_t(1) << 32);
-  command.add_option("--vocabulary", options->vocabulary, "file of 'tsr tokenize' that says what tokens are, not bytes")
+  command.add_option("--vocabulary", options->vocabulary,
+                     "vocabulary that 'tsr tokenize' wrote; without it, tokens are bytes")
       ->type_name("FILE");
   command.add_flag("--ids", options->has_ids, "read the prompt, and print the text, as numbers of tokens");
   command.add_option("--entry", options->entry, "name of the entry")->type_name("ENTRY")->capture_default_str();

@@ -31,7 +31,7 @@ class Log {
   ~Log();
 
   static int check_path(const std::string& path);
-  /// Opens a file anew, or goes on behind its records up to step `done`, where that is not 0.
+  /// Opens a file anew, or goes on after its records up to step `done`, where that is not 0.
   int open(const std::string& path, uint64_t done, std::vector<std::string> metrics, const std::string& unit);
   int add(const Record& record);
 

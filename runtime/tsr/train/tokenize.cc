@@ -27,8 +27,8 @@ struct TokenizeOptions {
 };
 
 constexpr const char* tokenize_epilogue =
-    "Tokens 0 to 255 are bytes; each other one is a pair of tokens that is often beside each other (byte-pair\n"
-    "encoding). Any text has tokens. They are written as an .npy file of u16, which 'tsr train --data' takes.\n"
+    "Tokens 0 to 255 are bytes; each of the others is a frequent pair of tokens (byte-pair encoding). Any text has\n"
+    "tokens. They are written as an .npy file of u16, which 'tsr train --data' takes.\n"
     "\n"
     "Examples:\n"
     "  tsr tokenize text.txt --learn 300 --vocabulary words.json -o tokens.npy\n"
@@ -101,7 +101,7 @@ void add_tokenize_command(CLI::App& command, int& exit_code) {
   command.add_option("FILE", options->texts, "texts, which are joined in their order")->required();
   command.add_option("--vocabulary", options->vocabulary, "file of the vocabulary")->type_name("FILE")->required();
   CLI::Option* learn = command.add_option("--learn", options->learn,
-                                          "write a vocabulary of so many tokens that suit the texts; else it is read");
+                                          "learn a vocabulary of N tokens and write it; without it, it is read");
   command_line::take_count(*learn->type_name("N"), 257, Vocabulary::most_tokens);
   command.add_option("-o,--output", options->output, "the .npy file to write")->type_name("FILE")->required();
   command.callback([options, &exit_code] { exit_code = tokenize(*options); });

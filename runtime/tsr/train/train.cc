@@ -17,7 +17,7 @@ constexpr const char* train_epilogue =
     "Entries of the bundle:\n"
     "  step      one step of training: it updates parameters and state, and gives 'loss', f32[]. Other\n"
     "            numbers that it gives are logged by their names\n"
-    "  init      called once, to give states their beginning; without it they begin with zeros\n"
+    "  init      called once before the first step, to initialise the states; without it they are zeros\n"
     "  evaluate  gives 'loss' of data that are held out\n"
     "  Numbers 'step', 'steps' and seeds are given to them; --set gives others.\n"
     "\n"
@@ -29,7 +29,7 @@ constexpr const char* train_epilogue =
     "  Which rows a batch has depends on --seed and the number of the step alone.\n"
     "\n"
     "SIGINT and SIGTERM end training after the step that runs, with a checkpoint; --resume goes on as if\n"
-    "nothing had happened.\n"
+    "the run had not been interrupted.\n"
     "\n"
     "Examples:\n"
     "  tsr train table.bundle --data text.txt --steps 200 --batch 16 --set rate=0.5 --out table.safetensors\n"
@@ -61,7 +61,7 @@ void add_data_options(CLI::App& command, TrainOptions& options) {
       "part of the data, at their end, that is kept for evaluation; 0.1 where there is an entry for it");
   command_line::take_number(*held_out->type_name("FRACTION"), 0, 1);
   CLI::Option* every = command.add_option("--eval-every", options.eval_every,
-                                          "evaluate after so many steps; a tenth of all of them if not given");
+                                          "evaluate every N steps; the default is a tenth of --steps");
   command_line::take_count(*every->type_name("N"), 1);
   CLI::Option* batches = command.add_option("--eval-batches", options.eval_batches, "batches of an evaluation");
   command_line::take_count(*batches->type_name("N")->capture_default_str(), 1, 1'000'000);
@@ -71,9 +71,9 @@ void add_file_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--out", options.out, "file for the parameters at the end")->type_name("FILE");
   CLI::Option* folder = command.add_option("--checkpoints", options.checkpoints, "folder for checkpoints");
   folder->type_name("DIR");
-  CLI::Option* save = command.add_option("--save-every", options.save_every, "write one after so many steps");
+  CLI::Option* save = command.add_option("--save-every", options.save_every, "write one every N steps");
   command_line::take_count(*save->type_name("N")->capture_default_str()->needs(folder), 1);
-  CLI::Option* keep = command.add_option("--keep", options.keep, "how many are kept, the newest");
+  CLI::Option* keep = command.add_option("--keep", options.keep, "keep the N newest");
   command_line::take_count(*keep->type_name("N")->capture_default_str()->needs(folder), 1, 1'000'000);
   command.add_flag("--resume", options.resume, "go on from the newest checkpoint, if there is one");
   command.add_option("--log", options.log, "file for the numbers of each step, .jsonl or .csv")->type_name("FILE");
@@ -86,10 +86,10 @@ void add_train_command(CLI::App& command, int& exit_code) {
   auto options = std::make_shared<TrainOptions>();
   command.footer(train_epilogue);
   command.add_option("BUNDLE", options->bundle, "bundle that has the entries")->required();
-  CLI::Option* steps = command.add_option("--steps", options->steps, "how many steps there are in all");
+  CLI::Option* steps = command.add_option("--steps", options->steps, "number of steps in all");
   command_line::take_count(*steps->type_name("N")->required(), 1, uint64_t(1) << 53);
   CLI::Option* minutes =
-      command.add_option("--minutes", options->minutes, "end after so many minutes, if steps are left then");
+      command.add_option("--minutes", options->minutes, "end after M minutes, even if steps are left");
   command_line::take_number(*minutes->type_name("M"), 1e-6, 1e9);
   CLI::Option* seed = command.add_option("--seed", options->seed, "seed of parameters, batches and entries");
   command_line::take_count(*seed->type_name("N")->capture_default_str(), 0);

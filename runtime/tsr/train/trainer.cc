@@ -62,7 +62,7 @@ void Trainer::say_what_there_is(LiveLine& line) const {
   if (is_done) {
     line.say(cat("nothing is left to do: the checkpoint is of step ", position_.step, " of ", options_.steps));
   }
-  if (position_.step > 0 && !is_done) line.say(cat("goes on behind step ", position_.step));
+  if (position_.step > 0 && !is_done) line.say(cat("resumes after step ", position_.step));
   if (position_.data.empty() || position_.data == data) return;
   line.say(cat("the steps before had other data, ", position_.data));
 }

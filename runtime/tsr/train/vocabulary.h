@@ -1,5 +1,5 @@
 #pragma once
-// Tokens of text: bytes, and pairs of tokens that are often beside each other (byte-pair encoding: Gage, 1994; Sennrich
+// Tokens of text: bytes, and frequent pairs of tokens (byte-pair encoding: Gage, 1994; Sennrich
 // et al., 2016). Pairs are found and applied within pieces: runs of letters, of digits, of spaces or of other
 // characters, with one space before them. So any bytes have tokens, and these have the same bytes again.
 

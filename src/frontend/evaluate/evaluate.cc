@@ -264,7 +264,7 @@ Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope
     bool is_recursive = !frames_.empty() && (calls_by_name(*node.then_value, frame().name) ||
                                              calls_by_name(*node.else_value, frame().name));
     if (is_recursive) {
-      builder.help("'if' chooses while compiling, so the calls would have no end; a loop can replace them");
+      builder.help("'if' chooses at compile time, so the calls would have no end; a loop can replace them");
       return Datum::poison();
     }
     if (is_of_sizes) {
@@ -274,7 +274,7 @@ Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope
       return Datum::poison();
     }
     std::string written = source_text(sources, node.loc);
-    std::string message = "'if' chooses while compiling; where(condition, a, b) chooses element by element";
+    std::string message = "'if' chooses at compile time; where(condition, a, b) chooses element by element";
     std::string choice = fmt::format("where({}, {}, {})", c, a, b);
     bool is_one_line = written.starts_with(a) && !session_.is_builtin(node.loc);
     is_one_line ? builder.fix(std::move(message), node.loc, std::move(choice)) : builder.help(std::move(message));
@@ -359,7 +359,7 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
                             "a tuple, a list or a range");
       if (iterable.is_ir()) builder.help(std::string(help_for_rows()));
       if (iterable.object_as<RuntimeRange>()) {
-        builder.help("a list has as many elements as are known while compiling: write the extent as a number, or an "
+        builder.help("a list has as many elements as are known at compile time: write the extent as a number, or an "
                      "operation on the whole tensor in place of the list");
       }
     }

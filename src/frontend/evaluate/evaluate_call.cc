@@ -541,7 +541,7 @@ bool Evaluator::may_call(const Function& function, Loc loc) {
   for (const CallFrame& frame : frames_) {
     if (frame.function != &function) continue;
     report(diag::recursive_call, loc, function.name)
-        .help("calls are unrolled while compiling; a loop over range(n) can replace the recursion");
+        .help("calls are unrolled at compile time; a loop over range(n) can replace the recursion");
     return false;
   }
   if (frames_.size() < call_depth_limit) return true;

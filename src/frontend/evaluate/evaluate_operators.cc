@@ -290,7 +290,7 @@ bool may_compare(Evaluator& evaluator, const Datum& a, const Datum& b, Loc loc) 
   return evaluator.may_spend(std::min(a.measure().parts, b.measure().parts) / parts_of_step, loc);
 }
 
-/// Whether two data are equal; nothing where that depends on sizes that calls bring, or on values of the machine.
+/// Whether two data are equal; nothing where that depends on sizes that calls bring, or on run-time values.
 std::optional<bool> decided_equal(Evaluator& evaluator, const Datum& a, const Datum& b) {
   if (a.is_none() || b.is_none()) return a.is_none() && b.is_none();
   if (a.is_ir() || b.is_ir()) return std::nullopt;

@@ -136,7 +136,7 @@ constexpr std::string_view stepped =
     "gives the gradient";
 constexpr std::string_view loaded = "files are given where the bundle is run: tsr run --params w.safetensors";
 constexpr std::string_view untyped =
-    "types are checked while compiling: leave it out; x.dtype, x.shape and is_tuple(x) can be asked in an 'if'";
+    "types are checked at compile time: leave it out; x.dtype, x.shape and is_tuple(x) can be asked in an 'if'";
 constexpr std::string_view listing = "a list is written [f(v) for v in values]";
 constexpr std::string_view generated =
     "random numbers are uniform(0.0, 1.0, shape=(B, D), dtype=f32), and the function says '!{rng}'; compared with a "
@@ -171,7 +171,7 @@ constexpr Row names[] = {
     {"bernoulli", generated}, {"randint", generated}, {"PRNGKey", "the seed is given where the program is run"},
     {"filter", "a list is written [v for v in values if f(v)]"}, {"list", listing},
     {"tuple", "a tuple is written (a, b)"}, {"set", "a list or a tuple takes its place"},
-    {"sorted", "values that are known while compiling are written in order; a tensor is sorted by sort of tessera.nn"},
+    {"sorted", "compile-time values are written in order; a tensor is sorted by sort of tessera.nn"},
     {"reversed", "a list backwards is values[::-1]"}, {"str", "texts are written out, and hold no values"},
     {"isinstance", untyped}, {"type", untyped}, {"getattr", untyped}, {"hasattr", untyped}, {"callable", untyped},
     {"open", loaded}, {"load", loaded}, {"save", "tsr run --output y=y.npy writes what an entry returns"},
@@ -274,7 +274,7 @@ constexpr std::string_view no_threads = "programs have no threads that you see: 
 constexpr Row of_tile[] = {
     {"program_id", "t.i, t.j and t.h are this program's indices, of t = tile.context(…)"},
     {"num_programs", "how many programs there are follows from the axes of tile.context(…)"},
-    {"constexpr", "a parameter behind '*' with a type such as int is known while compiling"},
+    {"constexpr", "a parameter behind '*' with a type such as int is a compile-time value"},
     {"make_block_ptr", "tile.load(x, (t.i, k), (t.m, t.k)) says which tile, by its indices"},
     {"advance", "tile.load(x, (t.i, k), (t.m, t.k)) says which tile, by its indices"},
     {"cdiv", "write ceildiv(M, t.m)"},
@@ -329,7 +329,7 @@ constexpr std::string_view optional =
     "a parameter that a call may leave out has a default and no type: def f(x, bias=None)";
 constexpr std::string_view several = "the parameter of a function takes any value where it has no type: leave it out";
 constexpr std::string_view sequence =
-    "a list or a tuple is known while compiling, and needs no type: leave it out; of tensors it is "
+    "a list or a tuple is known at compile time, and needs no type: leave it out; of tensors it is "
     "(Tensor[B, f32], Tensor[B, f32])";
 constexpr std::string_view array = "a tensor has its dims and its dtype in brackets: Tensor[B, D, f32]";
 

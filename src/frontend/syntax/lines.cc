@@ -356,7 +356,7 @@ std::string_view help_for_statement(std::string_view word) {
       {"nonlocal", "a function reads the names around it without a declaration: leave it out"},
       {"break", loops},
       {"continue", "put the rest of the iteration into an 'if', or keep a value with where(condition, a, b)"},
-      {"match", "values that are known while compiling are compared by 'if'; where(condition, a, b) chooses elements"}};
+      {"match", "compile-time values are compared by 'if'; where(condition, a, b) chooses elements"}};
   for (const auto& [name, help] : absent) {
     if (name == word) return help;
   }

@@ -12,7 +12,7 @@
 
 namespace tessera {
 
-/// Ops of a kernel before it is lowered; loops over numbers known while compiling are unrolled by then.
+/// Ops of a kernel before it is lowered; loops over numbers known at compile time are unrolled by then.
 inline constexpr size_t most_kernel_ops = 4'000;
 /// Ops of a kernel at levels tile and target: each op may become several, for several parts of a tile.
 inline constexpr size_t most_lowered_ops = 150'000;
@@ -21,8 +21,7 @@ inline constexpr size_t most_optimised_ops = 20'000;
 
 /// What to do about a kernel that is too large.
 inline constexpr char kernel_size_help[] =
-    "loops over numbers known while compiling are unrolled, one over tile.range is not; several kernels may each have "
-    "so many";
+    "loops over numbers known at compile time are unrolled, one over tile.range is not; the limit is for each kernel";
 
 /// Ops of a function, those of its regions among them.
 size_t op_count(Op* function);

@@ -1,5 +1,5 @@
 #pragma once
-// Values that are known while compiling: gir.full, gir.constant, and their elements.
+// Values that are known at compile time: gir.full, gir.constant, and their elements.
 
 #include <optional>
 

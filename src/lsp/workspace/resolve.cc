@@ -57,7 +57,7 @@ std::optional<NamePlace> Resolver::name_at(FileModel& file, uint32_t offset) con
 
 std::optional<Symbol> Resolver::language_name(std::string_view name, bool in_type) {
   const frontend::Builtin* op = find_op(name);
-  // `p: float` is a number that is known when compiling, elsewhere `float` is a function.
+  // `p: float` is a compile-time number, elsewhere `float` is a function.
   for (WordKind kind : {WordKind::Type, WordKind::DType}) {
     const Word* word = in_type || !op ? find_word(name, kind) : nullptr;
     if (word) return word_symbol(*word);

@@ -1,5 +1,5 @@
 // Brings every op into its one accepted form, so that equal things look equal to the passes after
-// it, and does what can be done while compiling.
+// it, and does what can be done at compile time.
 //
 // What may change is bounded by what the language promises: numerics are in the types, never in the
 // optimiser. A pattern therefore holds for every operand bit by bit: NaN, infinities, both zeros

@@ -129,7 +129,7 @@ TEST_CASE("rows") {
         Numbers{{2, 2}, {4, 5, 0, 1}});
 }
 
-TEST_CASE("what is known while compiling leaves nothing to compute") {
+TEST_CASE("what is known at compile time leaves nothing to compute") {
   std::string text = R"(
 const LAYERS = 3
 def repeated(x, f):

@@ -130,7 +130,7 @@ TEST_CASE("hovers of arguments, schedules and words of types") {
   CHECK_THAT(text("by=2.0"), Contains("by: float = 2.0") && Contains("parameter"));
   CHECK_THAT(text("block=(8"), Contains("tile along each axis"));
   CHECK_THAT(text("with_stages"), Contains("loads in flight"));
-  CHECK_THAT(text("by: float", 4), Contains("known when compiling"));
+  CHECK_THAT(text("by: float", 4), Contains("compile-time number"));
   CHECK_THAT(text("t.m, t.n", 2), Contains("here: "));
   CHECK_THAT(text("mixed(x) * by"), Contains("def mixed(x: Tensor[B, D, f32])"));
 }

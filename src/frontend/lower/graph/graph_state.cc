@@ -271,7 +271,7 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
   return in_dtype(part, held.storage);
 }
 
-/// That there is room for the positions: while compiling that they can fit at all, and when the
+/// That there is room for the positions: at compile time that they can fit at all, and when the
 /// program runs that they still do.
 bool GraphBuilder::check_append(const StateValue& cache, Value* k, Loc loc) {
   const IrValue& held = *cache.field("K");

@@ -10,7 +10,7 @@
 
 namespace tessera::canonical {
 
-/// Values known while compiling (constants.cc).
+/// Values known at compile time (constants.cc).
 std::span<const Pattern> constant_patterns();
 /// Conversions between dtypes (casts.cc).
 std::span<const Pattern> cast_patterns();

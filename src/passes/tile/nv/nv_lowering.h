@@ -80,7 +80,7 @@ class NvLowering {
   void lower(Op* op);
   void lower_elementwise(Op* op);
   void lower_splat(Op* op);
-  /// An op of the machine without operands and results.
+  /// An op of the target without operands and results.
   void machine_op(target::OpKind kind, std::vector<OpAttr> attributes = {});
   std::vector<Value*> decode_block(std::vector<Dim> grid);
   std::vector<Value*> places_in_cluster();
