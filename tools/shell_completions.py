@@ -6,7 +6,7 @@ FOLDERS = {"DIR"}
 PASSES = "$(tessera-opt --list-passes 2>/dev/null | sed -n 's/^\\([a-zA-Z_]\\{1,\\}\\)  .*/\\1/p')"
 # Tags of messages, and what -W takes of those that are warnings.
 TAGS = "$(tesserac --explain 2>/dev/null | sed 's/ .*//')"
-WARNINGS = "error $(tesserac --explain 2>/dev/null | sed -n 's/^\\([^ ]*\\) *(a warning) .*/\\1 no-\\1 error=\\1/p')"
+WARNINGS = "error $(tesserac --explain 2>/dev/null | sed -n 's/^\\([^ ]*\\) *(a [a-z]*) .*/\\1 no-\\1 error=\\1/p')"
 SHELL_WORDS = {"passes": PASSES, "tags": TAGS, "warnings": WARNINGS}
 
 
