@@ -258,6 +258,39 @@ def limits(q, k, v):
     return {"a": p / p.sum(axis=1, keepdims=True) @ v + np.where(np.eye(*q.shape) == 1, q, 1.5)}
 
 
+# Scores times a number, or times one of the call, that softmax_online takes as a scale. The first row's scores are huge
+# and equal but for the last, so that their scaled differences are 0 and -inf in effect; the last row's are -inf.
+SCALED = """
+@kernel.schedule(Schedule(BM=16, BK=8))
+def weighted(q: Tensor[M, N, f32], keys: Tensor[K, N, f32], v: Tensor[K, N, f32], by: Tensor[f32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
+    t = tile.context(m=M, n=N, k=K)
+    rows = tile.load(q, (t.i, t.j), (t.m, t.n))
+    acc, m, l = tile.zeros((t.m, t.n), f32), tile.full((t.m,), -INF), tile.zeros((t.m,), f32)
+    for k in tile.range(K, t.k):
+        s = tile.dot(rows, tile.load(keys, (k, 0), (t.k, t.n)).T)
+        row, col = tile.arange(t.m, t.i)[:, None], tile.arange(t.k, k)[None, :]
+        s = tile.where(row == 0, tile.where(col < K - 1, -1e30, -3e38), s)
+        s = tile.where(row == M - 1, -INF, s)
+        p, top, total = tile.softmax_online(s, scale={})
+        acc, m, l = tile.softmax_accumulate(acc, m, l, p, tile.load(v, (k, 0), (t.k, t.n)), top, total)
+    return acc / l[:, None], m
+
+@jit
+def f(q: Tensor[M, N, f32], k: Tensor[K, N, f32], v: Tensor[K, N, f32], by: Tensor[f32]):
+    a, m = weighted(q, k, v, by)
+    return a, maximum(m, -2.0)
+"""
+
+
+def scaled(q, k, v, by):
+    s = q @ k.T
+    s[0], s[0, -1] = -1e30, -3e38
+    s[-1] = -np.inf
+    with np.errstate(invalid="ignore"):
+        p = np.nan_to_num(np.exp(by * (s - s.max(axis=1, keepdims=True))))
+    return {"a": p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300) @ v, "m": np.maximum(s.max(axis=1), -2.0)}
+
+
 def check(folder, source, reference, given, bound=2e-5):
     """Compiles for each CPU, and runs on those there are."""
     (folder / "f.tsr").write_text(source)
@@ -303,6 +336,9 @@ def main():
         for rows, width in ((48, 8), (8, 8), (32, 16)):
             given = {"q": of(50, width), "k": of(29, width), "v": of(29, width)}
             check(folder, LIMITS.format(rows, width), limits, given)
+        for scale, by in (("0.3", 0.3), ("tile.load(by)", 0.3), ("tile.load(by)", 5.0), ("1e-3", 1e-3), ("7", 7.0)):
+            given = {"q": of(37, 24), "k": of(29, 24), "v": of(29, 24), "by": np.array(by, np.float32)}
+            check(folder, SCALED.format(scale), scaled, given, 1e-4)
         check(folder, REGIONS, regions, {"x": of(19, 16), "y": of(19, 16)})
 
 
