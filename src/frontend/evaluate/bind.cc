@@ -93,7 +93,7 @@ DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimP
   Dim name = a.dim->symbol().empty() ? b.dim : a.dim;
   Dim other = name == a.dim ? b.dim : a.dim;
   if (!name->symbol().empty() && other->constant()) {
-    if (question && !fits_with(blame.session().dims(), *question, name, other)) return builder;
+    if (!question || !fits_with(blame.session().dims(), *question, name, other)) return builder;
     builder.help(fmt::format("if it is always {0}, write {0} instead of {1} in the signature",
                              other->text, name->text));
   } else if (!is_part_of(a.dim, b.dim) && !is_part_of(b.dim, a.dim)) {

@@ -187,6 +187,7 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
   auto builder = is_clause ? report_in(outside, diag::undecided_condition, clause->call, relation)
                            : report(diag::undecided_condition, loc, relation);
   if (is_clause) builder.label(loc, fmt::format("'{}' asks for it here", clause->name));
+  if (is_clause && clause->help && clause->help(builder)) return;
   if (frame() && frame()->is_trip) {  // one clause would decide the first iteration alone
     builder.help(fmt::format("a loop whose trip count is known at run time is `for i in range({0}):`, in a kernel "
                              "`for k in tile.range({0}, t.k):`",
@@ -243,24 +244,45 @@ std::optional<ShapedOperand::Kept> Blame::kept_axis(const OperatorPlace& at, con
   if (!axis) return std::nullopt;
   int64_t place = *axis < 0 ? *axis + int64_t(rank) + 1 : *axis;
   if (place < 0 || place > int64_t(rank)) return std::nullopt;
-  std::string written = source_text(session_.sources(), call->loc);
+  return ShapedOperand::Kept{size_t(place), keep_axis(call->loc)};
+}
+
+/// The same of the call of a built-in function at that place.
+std::optional<ShapedOperand::Kept> Blame::kept_axis(const Value& value, Loc loc) const {
+  auto choice = axis_choices_.find(&value);
+  bool is_its = choice != axis_choices_.end() && choice->second.call == loc && is_operand(session_.sources(), loc) &&
+                source_text(session_.sources(), loc).find("keepdims") == std::string::npos;
+  if (!is_its) return std::nullopt;
+  return ShapedOperand::Kept{choice->second.reduced.axis, keep_axis(loc)};
+}
+
+Edit Blame::keep_axis(Loc call) const {
+  std::string written = source_text(session_.sources(), call);
   written.resize(written.find_last_not_of(' ', written.size() - 2) + 1);
-  Loc end = call->loc;
+  Loc end = call;
   end.column += uint32_t(written.size());
-  const char* added = written.ends_with(',') ? " keepdims=True" : ", keepdims=True";
-  return ShapedOperand::Kept{size_t(place), {end.before(), added}};
+  return {end.before(), written.ends_with(',') ? " keepdims=True" : ", keepdims=True"};
+}
+
+ShapedOperand Blame::asked(Loc loc, std::string what, const Value& value, size_t rank) const {
+  return {loc, std::move(what), value.type()->dims, rank, rank ? kept_axis(value, loc) : std::nullopt};
 }
 
 ShapeQuestion Blame::ask_operands(const OperatorPlace& at, const std::vector<Dim>& left,
                                   const std::vector<Dim>& right) const {
   size_t rank = std::max(left.size(), right.size());
   ShapeQuestion question;
+  question.fits = broadcasts;
+  for (const auto& [loc, name, value] : at.arguments) rank = value ? std::max(rank, value->type()->rank()) : rank;
+  for (const auto& [loc, name, value] : at.arguments) {
+    if (value) question.operands.push_back(asked(loc, fmt::format("argument '{}'", name), *value, rank));
+  }
+  if (!question.operands.empty()) return question;
   ShapedOperand target{at.left.loc, "the left operand", left, 0, std::nullopt, true};
   question.operands.push_back(at.assigns ? target : ShapedOperand{at.left.loc, "the left operand", left, rank,
                                                                   kept_axis(at, at.left.expr, left.size())});
   question.operands.push_back(
       {at.right.loc, "the right operand", right, rank, kept_axis(at, at.right.expr, right.size())});
-  question.fits = broadcasts;
   question.sign = at.sign;
   return question;
 }

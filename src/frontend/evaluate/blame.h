@@ -80,6 +80,8 @@ class Blame {
   void help_clause(DiagnosticEngine::Builder& builder, const DimFact& asked,
                    std::string_view when = "if it always holds") const;
   /// Of the operator that is applied: how its operands, which have these shapes, broadcast.
+  /// An argument whose shape is asked; axes may be added up to `rank`.
+  ShapedOperand asked(Loc loc, std::string what, const Value& value, size_t rank = 0) const;
   ShapeQuestion ask_operands(const OperatorPlace& at, const std::vector<Dim>& left,
                              const std::vector<Dim>& right) const;
   /// Offers changes that make shapes fit; false when there is none.
@@ -147,6 +149,8 @@ class Blame {
   bool lacks_return(const Function* function) const;
   std::string of_entry() const;
   std::optional<ShapedOperand::Kept> kept_axis(const OperatorPlace& at, const ast::Expr* expr, size_t rank) const;
+  std::optional<ShapedOperand::Kept> kept_axis(const Value& value, Loc loc) const;
+  Edit keep_axis(Loc call) const;
   void note_axis(const Builtin& builtin, const BoundArguments& arguments, const Value* result);
   void label_operands(DiagnosticEngine::Builder& builder, const OperatorPlace& at, DType left, DType right,
                       const Value* chosen) const;

@@ -1,6 +1,7 @@
 #pragma once
 // Calls: what can be called with arguments, and a call in progress.
 
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -39,6 +40,8 @@ struct CallFrame {
   const Function* function = nullptr;  ///< null for a module
   Loc call;  ///< where it is called; unknown for the outermost
   bool is_clause = false;  ///< a `where` clause of the function is looked at, not its body
+  /// Of a clause: offers what makes it hold; false where nothing known does.
+  std::function<bool(DiagnosticEngine::Builder&)> help;
   bool is_trip = false;    ///< the condition of a `while` is evaluated, not its body
   /// The value of a file's name is made, which everything in the file shares: by this frame or by one below it.
   bool is_shared = false;

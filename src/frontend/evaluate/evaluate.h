@@ -92,7 +92,9 @@ class Evaluator {
   /// The value as an int, dim, dtype, … parameter takes it; poison when an error was reported.
   Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc, const std::string& what);
   /// Whether clauses of a call hold in a scope that has its parameters; reports one that does not.
-  bool check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc);
+  /// `locs` are the places of the arguments, where they are known.
+  bool check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc,
+                     std::span<const Loc> locs = {});
   /// False, with a diagnostic, when the function is being called already or calls nest too deep.
   bool may_call(const Function& function, Loc loc);
   /// Runs the body of a def or lambda, whose parameters are defined in `scope`, in a new frame, and gives that.

@@ -359,12 +359,12 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
   Dictionary keyword_values;
   std::map<std::string, Loc> keyword_locs;
   std::vector<CallArgument> plain;
-  Loc rest_loc = loc;
+  std::vector<Loc> rest_locs;
   for (CallArgument& argument : arguments) {
     bool known = false;
     for (const Slot& slot : slots) known = known || slot.name == argument.name;
     if (argument.name.empty() && positional == 0 && rest) {
-      if (rest_values.empty()) rest_loc = argument.loc;
+      rest_locs.push_back(argument.loc);
       rest_values.push_back(std::move(argument.value));
     } else if (!argument.name.empty() && !known && keywords) {
       auto [first, is_new] = keyword_locs.emplace(argument.name, argument.loc);
@@ -385,12 +385,13 @@ std::optional<BoundArguments> Evaluator::bind_arguments(const Builtin& builtin,
   if (!matcher.match(plain)) return std::nullopt;
   BoundArguments bound;
   bound.call = loc;
+  bound.rest = std::move(rest_locs);
   size_t slot = 0;
   for (const BuiltinParameter& parameter : builtin.parameters) {
     bound.locs.push_back(loc);
     if (&parameter == rest) {
       bound.values.push_back(Datum::tuple(std::exchange(rest_values, {})));
-      bound.locs.back() = rest_loc;
+      if (!bound.rest.empty()) bound.locs.back() = bound.rest[0];
     } else if (&parameter == keywords) {
       bound.values.push_back(Datum::dict(std::exchange(keyword_values, {})));
     } else if (const CallArgument* given = matcher.chosen(slot++)) {
@@ -507,12 +508,62 @@ std::string_view text_of_need(const ast::Expr& clause, Scope& scope) {
   return text ? text->value : std::string_view();
 }
 
+/// Offers what makes `are_of_axis(vectors, x, axis)` hold, a clause of norms: another axis, or other arguments.
+bool help_vectors(const Blame& blame, DiagnosticEngine::Builder& builder, const Callable& callee,
+                  const ast::Expr& clause, Scope& scope, std::span<const Loc> locs) {
+  const auto* call = ast::as<ast::Call>(&clause);
+  const auto* name = call ? ast::as<ast::Name>(call->callee) : nullptr;
+  const auto* vectors = name && call->arguments.size() == 3 ? ast::as<ast::Tuple>(call->arguments[0].value) : nullptr;
+  if (!vectors || name->text != "are_of_axis" || locs.size() != callee.parameters.size()) return false;
+  auto given = [&](const ast::Expr* expr) {
+    const auto* written = ast::as<ast::Name>(expr);
+    auto is_its = [&](const ast::Parameter& each) { return written && each.name.text == written->text; };
+    size_t i = size_t(std::ranges::find_if(callee.parameters, is_its) - callee.parameters.begin());
+    const Binding* binding = written ? scope.find(written->text) : nullptr;
+    return std::pair(i < locs.size() ? locs[i] : Loc(), binding ? binding->value : Datum::none());
+  };
+  ShapeQuestion question;
+  auto ask = [&](const ast::Expr* expr, size_t rank) {
+    auto [loc, value] = given(expr);
+    std::string what = fmt::format("argument '{}'", source_text(blame.sources(), expr->loc));
+    if (value.is_ir()) question.operands.push_back(blame.asked(loc, std::move(what), *value.as_ir().value, rank));
+  };
+  ask(call->arguments[1].value, 0);
+  if (question.operands.empty()) return false;
+  for (const ast::Expr* each : vectors->elements) ask(each, 1);
+  auto fits_along = [](const Shapes& shapes, size_t axis) {
+    auto is_of_axis = [&](const std::vector<Dim>& dims) { return dims == std::vector<Dim>{shapes[0][axis]}; };
+    return std::all_of(shapes.begin() + 1, shapes.end(), is_of_axis);
+  };
+  question.fits = [&](const Shapes& shapes) {
+    return !shapes[0].empty() && fits_along(shapes, shapes[0].size() - 1);
+  };
+  bool is_last = ast::written_number(call->arguments[2].value) == -1;
+  if (is_last && blame.help_shapes(builder, question)) return true;
+  Shapes now;
+  for (const ShapedOperand& operand : question.operands) now.push_back(operand.dims);
+  for (size_t i = 0; i < now[0].size(); ++i) {
+    if (!fits_along(now, i)) continue;
+    builder.help(is_last ? fmt::format("the vectors are as long as axis {} of {}, and '{}' works along the last", i,
+                                       question.operands[0].what, callee.name)
+                         : fmt::format("the shapes fit with axis={}", i));
+    return true;
+  }
+  return false;
+}
+
 }  // namespace
 
-bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc) {
+bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc,
+                              std::span<const Loc> locs) {
   for (const ast::Expr* clause : where) {
+    auto help_shapes = [&](DiagnosticEngine::Builder& builder) {
+      return help_vectors(blame_, builder, callee, *clause, scope, locs);
+    };
     // Diagnostics of the clause name this call.
-    push_frame(callee.name, callee.call, loc).is_clause = true;
+    CallFrame& asking = push_frame(callee.name, callee.call, loc);
+    asking.is_clause = true;
+    asking.help = help_shapes;
     Datum holds = evaluate(*clause, scope);
     auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
     pop_frame();
@@ -526,6 +577,7 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     auto builder = need.empty() ? report(diag::false_where, loc, written, values_text(values))
                                 : report(diag::unmet_need, loc, called, need, values_text(values));
     builder.label(clause->loc, fmt::format("'{}' asks for it here", callee.name));
+    if (session_.is_builtin(callee.loc)) help_shapes(builder);
     std::string_view help = help_for_clause(written, callee.name);
     if (!help.empty() && session_.is_builtin(callee.loc)) builder.help(std::string(help));
     for (const auto& [name, value] : values) {

@@ -126,7 +126,7 @@ Datum Evaluator::call_builtin(const Builtin& builtin, std::vector<CallArgument> 
   bool selects = builtin.elementwise == ElementwiseKind::Select;
   if (selects && report_displaced_mask(blame_, *bound)) return Datum::poison();
   if (std::optional<Datum> value = compile_time_builtin(*this, builtin, *bound)) return *value;
-  if (builtin.elementwise != ElementwiseKind::None) return apply(builtin.elementwise, bound->values, loc);
+  if (builtin.elementwise != ElementwiseKind::None) return apply(builtin.elementwise, bound->values, {builtin, *bound});
   std::optional<Datum> result = lowering_.call_builtin(builtin, *bound, loc);
   if (!result) return refuse_builtin(builtin, loc);
   blame_.note_choice(builtin, *bound, *result);

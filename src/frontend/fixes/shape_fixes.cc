@@ -43,6 +43,7 @@ class Attempts {
     for (size_t i = 0; i < question_.operands.size(); ++i) attempt_axes(i);
     if (!found_.empty()) return std::move(found_);  // what has fewer axes lacks one, more likely than an order
     for (size_t i = question_.operands.size(); i-- > 0;) attempt_transpose(i);
+    for (size_t i = 0; found_.empty() && question_.swaps_axes && i < question_.operands.size(); ++i) attempt_axis_swaps(i);
     for (size_t j = 1; question_.may_exchange && j < question_.operands.size(); ++j) {
       for (size_t i = 0; i < j; ++i) attempt_exchange(i, j);
     }
@@ -72,6 +73,27 @@ class Attempts {
     std::swap(dims[dims.size() - 2], dims.back());
     const ShapedOperand& operand = question_.operands[i];
     attempt(operand.what + " transposed", changed(i, std::move(dims)), postfixed(sources_, operand.loc, ".T"));
+  }
+
+  void attempt_axis_swaps(size_t i) {
+    const ShapedOperand& operand = question_.operands[i];
+    size_t rank = operand.dims.size();
+    for (size_t b = 1; b < rank; ++b) {
+      for (size_t a = 0; a < b; ++a) {
+        std::vector<Dim> dims = operand.dims;
+        std::vector<size_t> order(rank);
+        for (size_t k = 0; k < rank; ++k) order[k] = k;
+        std::swap(dims[a], dims[b]);
+        std::swap(order[a], order[b]);
+        std::vector<Edit> edits;
+        if (is_operand(sources_, operand.loc)) {
+          edits = {{operand.loc.before(), "transpose("},
+                   {operand.loc.behind(), fmt::format(", {})", fmt::join(order, ", "))}};
+        }
+        attempt(fmt::format("axes {} and {} of {} exchanged", a, b, operand.what), changed(i, std::move(dims)),
+                std::move(edits));
+      }
+    }
   }
 
   void attempt_exchange(size_t i, size_t j) {

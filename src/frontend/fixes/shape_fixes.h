@@ -45,6 +45,7 @@ struct ShapeQuestion {
   std::function<bool(const Shapes&)> fits;
   std::string_view sign = ",";  ///< between the operands: "@"
   bool may_exchange = false;    ///< whether their order matters
+  bool swaps_axes = false;      ///< whether any two axes of an operand may be exchanged, not the last two alone
   bool may_combine = false;     ///< whether two operands may be exchanged and transposed at once
 };
 

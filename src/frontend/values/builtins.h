@@ -70,7 +70,11 @@ struct CallArgument {
 struct BoundArguments {
   std::vector<Datum> values;
   std::vector<Loc> locs;  ///< of the argument; of the call where the default stands
+  std::vector<Loc> rest;  ///< of those that `*rest` takes
   Loc call;
+
+  /// Where an argument is written; unknown where the default stands.
+  Loc written(size_t i) const { return locs[i] == call ? Loc() : locs[i]; }
 
   const Datum& operator[](size_t i) const { return values[i]; }
 };

@@ -1,5 +1,6 @@
 #include "frontend/values/operator_place.h"
 
+#include "frontend/values/builtins.h"
 #include "frontend/values/value.h"
 #include "ir/core/op_info.h"
 
@@ -7,6 +8,13 @@ namespace tessera::frontend {
 
 OperatorPlace::Operand::Operand(const ast::Expr& expr, const Datum& value)
     : loc(expr.loc), expr(&expr), value(value.is_ir() ? value.as_ir().value : nullptr) {}
+
+OperatorPlace::OperatorPlace(const Builtin& builtin, const BoundArguments& given) : loc(given.call) {
+  for (size_t i = 0; i < given.values.size(); ++i) {
+    const Value* value = given[i].is_ir() ? given[i].as_ir().value : nullptr;
+    arguments.push_back({given.written(i), builtin.parameters[i].name, value});
+  }
+}
 
 std::string operator_text(ElementwiseKind kind) {
   switch (kind) {

@@ -87,11 +87,24 @@ bool GraphBuilder::report_exchanged_axes(const AttentionTensors& tensors, const 
 
 bool GraphBuilder::check_attention_dims(const AttentionTensors& tensors,
                                         const BoundArguments& arguments) {
+  ShapeQuestion question;
+  question.swaps_axes = true;
+  const IrValue* const all[] = {&tensors.q, &tensors.k, &tensors.v};
+  for (size_t i = Q; i <= V; ++i) {
+    bool is_cache = i > Q && arguments.locs[K] == arguments.locs[V];
+    Loc loc = is_cache ? Loc() : arguments.written(i);
+    question.operands.push_back(blame().asked(loc, fmt::format("argument '{}'", names[i]), *all[i]->value));
+  }
+  question.fits = [](const Shapes& shapes) {
+    const std::vector<Dim>&q = shapes[0], &k = shapes[1], &v = shapes[2];
+    return k[0] == q[0] && k[3] == q[3] && std::equal(k.begin(), k.begin() + 3, v.begin()) &&
+           graph::heads_per_group(q[1], k[1]);
+  };
   auto same = [&](const IrValue& a, size_t i, AttentionArgument of_a, const IrValue& b, size_t j,
                   AttentionArgument of_b) {
     if (a.value->type()->dims[i] == b.value->type()->dims[j]) return true;
     report_unequal(blame(), arguments.call, place(a, i, fmt::format("argument '{}'", names[of_a])),
-                   place(b, j, fmt::format("argument '{}'", names[of_b])));
+                   place(b, j, fmt::format("argument '{}'", names[of_b])), &question);
     return false;
   };
   if (report_exchanged_axes(tensors, arguments)) return false;

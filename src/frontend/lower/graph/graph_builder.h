@@ -179,7 +179,9 @@ class GraphBuilder final : public Lowering {
   Datum einsum(const BoundArguments& arguments);
   std::optional<std::vector<Term>> einsum_terms(const std::vector<std::string>& letters,
                                                 const BoundArguments& arguments);
-  bool same_extents(const Term& a, const Term& b, Loc loc);
+  ShapeQuestion ask_einsum(const std::vector<std::string>& letters, const BoundArguments& arguments) const;
+  bool same_extents(const Term& a, const Term& b, const std::vector<std::string>& letters,
+                    const BoundArguments& arguments);
   Term arranged(const Term& term, const std::string& letters, Loc loc);
   std::optional<Term> multiplied(const Term& a, const Term& b, const std::string& kept, Loc loc);
   std::optional<Term> summed(Term term, const std::string& kept, Loc loc);

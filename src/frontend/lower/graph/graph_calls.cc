@@ -166,7 +166,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     }
     scope.set(parameter.name, conformed, parameter.loc);
   }
-  return evaluator_.check_clauses(function, function.def->where, scope, loc);
+  return evaluator_.check_clauses(function, function.def->where, scope, loc, locs);
 }
 
 /// The library rounds what it returns to the program, and nothing that its functions hand each other.

@@ -37,7 +37,7 @@ std::optional<Datum> GraphBuilder::call_builtin(const Builtin& builtin, const Bo
     case BuiltinId::RmsnormSafe:
       return rmsnorm(arguments);
     case BuiltinId::Matmul:
-      return evaluator_.matmul(arguments[0], arguments[1], loc);
+      return evaluator_.matmul(arguments[0], arguments[1], {builtin, arguments});
     case BuiltinId::Einsum:
       return einsum(arguments);
     case BuiltinId::Embedding:
@@ -107,7 +107,7 @@ bool GraphBuilder::is_of_tiles() {
 Datum GraphBuilder::call_tile(const Builtin& builtin, const BoundArguments& arguments, Loc loc) {
   switch (TileBuiltin(builtin.id)) {
     case TileBuiltin::Dot: {
-      Datum result = evaluator_.matmul(arguments[0], arguments[1], loc);
+      Datum result = evaluator_.matmul(arguments[0], arguments[1], {builtin, arguments});
       if (arguments[2].is_none() || result.is_poison()) return result;
       Datum operands[] = {arguments[2], result};
       return evaluator_.elementwise(ElementwiseKind::Add, operands, loc);

@@ -11,6 +11,7 @@
 // at the right.
 
 #include <algorithm>
+#include <map>
 
 #include "frontend/lower/graph/graph_builder.h"
 #include "support/diagnostic_rows.h"
@@ -102,6 +103,21 @@ bool is_of_rest(char letter) {
   return static_cast<signed char>(letter) < 0;
 }
 
+/// Whether each letter has one extent in all operands; axes of "..." may be of extent 1.
+bool has_one_extent(const std::vector<std::string>& letters, const Shapes& shapes) {
+  std::map<char, Dim> extents;
+  for (size_t i = 0; i < letters.size(); ++i) {
+    size_t rank = shapes[i].size(), least = letters[i].size() - has(letters[i], rest);
+    if (rank < least || (rank > least && !has(letters[i], rest))) return false;
+    std::string axes = without_rest(letters[i], rank - least);
+    for (size_t k = 0; k < rank; ++k) {
+      if (is_of_rest(axes[k]) && shapes[i][k]->is_constant(1)) continue;
+      if (extents.try_emplace(axes[k], shapes[i][k]).first->second != shapes[i][k]) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 /// A tensor and the letters of its axes.
@@ -117,12 +133,29 @@ struct GraphBuilder::Term {
   }
 };
 
+/// The operands, and whether each letter has one extent in all of them.
+ShapeQuestion GraphBuilder::ask_einsum(const std::vector<std::string>& letters, const BoundArguments& arguments) const {
+  ShapeQuestion question;
+  question.may_exchange = true;
+  question.fits = [letters](const Shapes& shapes) { return has_one_extent(letters, shapes); };
+  const std::vector<Datum>& given = arguments[1].elements();
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i].is_ir()) return {};
+    Loc loc = i < arguments.rest.size() ? arguments.rest[i] : Loc();
+    question.operands.push_back(blame().asked(loc, fmt::format("operand {}", i + 1), *given[i].as_ir().value));
+  }
+  return question;
+}
+
 /// False, with a diagnostic, when a letter stands for two sizes.
-bool GraphBuilder::same_extents(const Term& a, const Term& b, Loc loc) {
+bool GraphBuilder::same_extents(const Term& a, const Term& b, const std::vector<std::string>& letters,
+                                const BoundArguments& arguments) {
   for (char letter : b.letters) {
     if (!has(a.letters, letter) || a.extent(letter) == b.extent(letter)) continue;
-    report_unequal(blame(), loc, place(a.value, a.letters.find(letter), "an operand of 'einsum'"),
-                   place(b.value, b.letters.find(letter), "another operand of 'einsum'"));
+    ShapeQuestion question = ask_einsum(letters, arguments);
+    report_unequal(blame(), arguments.call, place(a.value, a.letters.find(letter), "an operand of 'einsum'"),
+                   place(b.value, b.letters.find(letter), "another operand of 'einsum'"),
+                   question.operands.empty() ? nullptr : &question);
     return false;
   }
   return true;
@@ -207,7 +240,9 @@ std::optional<std::vector<GraphBuilder::Term>> GraphBuilder::einsum_terms(const 
     if (!value) return std::nullopt;
     size_t rank = value->value->type()->rank(), least = letters[i].size() - has(letters[i], rest);
     if (rank < least || (rank > least && !has(letters[i], rest))) {
-      report(diag::rank_mismatch, arguments.call, subject(*value, "an operand of 'einsum'"), rank, least);
+      auto builder = report(diag::rank_mismatch, arguments.call, subject(*value, "an operand of 'einsum'"), rank, least);
+      ShapeQuestion question = ask_einsum(letters, arguments);
+      if (!question.operands.empty()) blame().help_shapes(builder, question);
       return std::nullopt;
     }
     terms.push_back({without_rest(letters[i], rank - least), *value});
@@ -260,7 +295,7 @@ Datum GraphBuilder::einsum(const BoundArguments& arguments) {
     std::string kept = result;
     for (size_t j = i + 1; j < terms->size(); ++j) kept += (*terms)[j].letters;
     if (product) {
-      if (!same_extents(*product, term, loc)) return Datum::poison();
+      if (!same_extents(*product, term, spec.operands, arguments)) return Datum::poison();
       auto own = summed(std::move(term), kept + product->letters, loc);
       product = own ? multiplied(*product, *own, kept, loc) : std::nullopt;
     } else {

@@ -9,7 +9,8 @@ namespace tessera::frontend {
 
 namespace {
 
-std::string operand_name(size_t i, size_t count) {
+std::string operand_name(const OperatorPlace& at, size_t i, size_t count) {
+  if (at.arguments.size() == count) return fmt::format("argument '{}'", at.arguments[i].name);
   if (count == 2) return i == 0 ? "the left operand" : "the right operand";
   return fmt::format("operand {}", i + 1);
 }
@@ -48,8 +49,8 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
       auto [earlier, axis] = from[offset + *i];
       const IrValue& first = operands[earlier].as_ir();
       ShapeQuestion question = blame().ask_operands(at, first.value->type()->dims, other);
-      report_unequal(blame(), at.loc, place(first, axis, operand_name(earlier, operands.size())),
-                     place(ir, *i, operand_name(n, operands.size())), operands.size() == 2 ? &question : nullptr);
+      report_unequal(blame(), at.loc, place(first, axis, operand_name(at, earlier, operands.size())),
+                     place(ir, *i, operand_name(at, n, operands.size())), &question);
       return std::nullopt;
     }
     for (size_t i = 0; i < other.size(); ++i) {

@@ -60,8 +60,8 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
       bool swapped = &longer == &of_b;
       ShapeQuestion question = ask_matmul(at, a, b);
       size_t axis_a = swapped ? i : offset + i, axis_b = swapped ? offset + i : i;
-      report_unequal(blame(), at.loc, place(a, axis_a, "the left operand"),
-                     place(b, axis_b, "the right operand"), &question);
+      report_unequal(blame(), at.loc, place(a, axis_a, question.operands[0].what),
+                     place(b, axis_b, question.operands[1].what), &question);
       return std::nullopt;
     }
     dim = shorter[i];
@@ -86,8 +86,8 @@ bool GraphBuilder::check_matmul(const IrValue& a, const IrValue& b, const Operat
   size_t axis = of_b.size() == 1 ? 0 : of_b.size() - 2;
   if (of_a.back() == of_b[axis]) return true;
   ShapeQuestion question = ask_matmul(at, a, b);
-  report_unequal(blame(), at.loc, place(a, of_a.size() - 1, "the left operand"), place(b, axis, "the right operand"),
-                 &question);
+  report_unequal(blame(), at.loc, place(a, of_a.size() - 1, question.operands[0].what),
+                 place(b, axis, question.operands[1].what), &question);
   return false;
 }
 
@@ -207,13 +207,21 @@ Datum GraphBuilder::rmsnorm(const BoundArguments& arguments) {
     if (!given) return Datum::poison();
     Type scale_type = given->value->type();
     std::string what = subject(*given, "the scale");
+    ShapeQuestion question;
+    question.operands = {blame().asked(arguments.written(0), "argument 'x'", *x->value),
+                         blame().asked(arguments.written(1), "argument 'scale'", *given->value)};
+    question.may_exchange = true;
+    question.fits = [](const Shapes& shapes) {
+      return !shapes[0].empty() && shapes[1] == std::vector<Dim>{shapes[0].back()};
+    };
     if (scale_type->rank() != 1) {
-      report(diag::rank_mismatch, arguments.locs[1], what, scale_type->rank(), 1);
+      auto builder = report(diag::rank_mismatch, arguments.locs[1], what, scale_type->rank(), 1);
+      blame().help_shapes(builder, question);
       return Datum::poison();
     }
     if (scale_type->dims[0] != type->dims.back()) {
       report_unequal(blame(), arguments.locs[1], place(*given, 0, "the scale"),
-                     place(*x, type->rank() - 1, "the argument of 'rmsnorm'"));
+                     place(*x, type->rank() - 1, "the argument of 'rmsnorm'"), &question);
       return Datum::poison();
     }
     auto promoted = promote(result, type_of(*given), arguments.call);
@@ -286,14 +294,21 @@ Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
     report(diag::rank_mismatch, arguments.locs[0], of_logits, 0, 1);
     return Datum::poison();
   }
+  ShapeQuestion question;
+  question.operands = {blame().asked(arguments.written(0), "argument 'logits'", *logits->value),
+                       blame().asked(arguments.written(1), "argument 'targets'", *targets->value, rows.size() - 1)};
+  question.fits = [](const Shapes& shapes) {
+    return !shapes[0].empty() && shapes[1] == std::vector<Dim>(shapes[0].begin(), shapes[0].end() - 1);
+  };
   if (picked.size() + 1 != rows.size()) {
-    report(diag::rank_mismatch, arguments.locs[1], of_targets, picked.size(), rows.size() - 1);
+    auto builder = report(diag::rank_mismatch, arguments.locs[1], of_targets, picked.size(), rows.size() - 1);
+    blame().help_shapes(builder, question);
     return Datum::poison();
   }
   for (size_t i = 0; i < picked.size(); ++i) {
     if (picked[i] == rows[i]) continue;
     report_unequal(blame(), arguments.call, place(*targets, i, of_targets),
-                   place(*logits, i, of_logits));
+                   place(*logits, i, of_logits), &question);
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

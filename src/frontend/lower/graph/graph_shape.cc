@@ -177,8 +177,18 @@ Datum GraphBuilder::broadcast_to(const BoundArguments& arguments) {
     if (old[i]->is_constant(1)) given[i] = wanted[i];
   }
   if (std::optional<size_t> i = blame().differing_axis(given, wanted, false)) {
+    ShapeQuestion question;
+    question.operands = {blame().asked(arguments.written(0), "the argument", *x->value, shape->size())};
+    question.fits = [&](const Shapes& shapes) {
+      std::vector<Dim> repeated = shapes[0];
+      for (size_t k = 0; k < std::min(repeated.size(), shape->size()); ++k) {
+        size_t from = shape->size() - repeated.size() + k;
+        if (repeated[k]->is_constant(1)) repeated[k] = (*shape)[from];
+      }
+      return std::ranges::equal(repeated, std::span(*shape).last(repeated.size()));
+    };
     report_unequal(blame(), arguments.call, place(*x, *i, of),
-                   {wanted[*i], arguments.locs[1], dimension_of(offset + *i, "the new shape")});
+                   {wanted[*i], arguments.locs[1], dimension_of(offset + *i, "the new shape")}, &question);
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);

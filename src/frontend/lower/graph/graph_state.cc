@@ -250,15 +250,24 @@ Value* GraphBuilder::appended_part(const StateValue& cache, const IrValue& part,
   const std::vector<Dim>& dims_now = part.value->type()->dims;
   const std::vector<Dim>& room = held.value->type()->dims;
   std::string name = subject(part, what);
+  ShapeQuestion question;
+  question.operands = {blame().asked(loc, std::string(what), *part.value, room.size())};
+  question.swaps_axes = true;
+  question.fits = [&](const Shapes& shapes) {
+    std::vector<Dim> wanted = room;
+    if (shapes[0].size() == wanted.size()) wanted[position_axis] = shapes[0][position_axis];
+    return shapes[0] == wanted;
+  };
   if (dims_now.size() != room.size()) {
-    report(diag::rank_mismatch, loc, name, dims_now.size(), room.size())
-        .help("the appended value has the dims [B, H, S, D_h] of the cache, S being its own");
+    auto builder = report(diag::rank_mismatch, loc, name, dims_now.size(), room.size());
+    builder.help("the appended value has the dims [B, H, S, D_h] of the cache, S being its own");
+    blame().help_shapes(builder, question);
     return nullptr;
   }
   for (size_t i = 0; i < room.size(); ++i) {
     if (i == position_axis || dims_now[i] == room[i]) continue;
     DimPlace here = place(part, i, what);
-    report_unequal(blame(), loc, here, place(held, i, cache.name()));
+    report_unequal(blame(), loc, here, place(held, i, cache.name()), &question);
     return nullptr;
   }
   bool fits = part.weak ? is_float(held.storage) : widens_to(part.storage, held.storage);

@@ -112,9 +112,7 @@ class GraphBuilder::Examples {
       first_ = place;
     } else if (count_ != place.dim) {
       failed_ = true;
-      // No size is at fault where an argument is meant for all examples.
-      ShapeQuestion question{{ShapedOperand{}}, [](const Shapes&) { return false; }};
-      auto report = report_unequal(graph_->blame(), loc, first_, place, &question);
+      auto report = report_unequal(graph_->blame(), loc, first_, place);
       if (!mapped_->in_axes().is_sequence()) {
         report.help("an argument that all examples share has None: vmap(f, in_axes=(0, None))");
       }

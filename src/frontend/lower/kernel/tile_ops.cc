@@ -113,7 +113,8 @@ std::optional<std::vector<Dim>> TileOps::common_dims(std::span<const Datum> oper
       auto builder =
           evaluator_.report(diag::tile_broadcast, at.loc, to_text(dims), to_text(other), what);
       ShapeQuestion question = evaluator_.blame().ask_operands(at, dims, other);
-      bool is_helped = operands.size() == 2 && evaluator_.blame().help_shapes(builder, question);
+      bool is_asked = operands.size() == 2 || !at.arguments.empty();
+      bool is_helped = is_asked && evaluator_.blame().help_shapes(builder, question);
       if (!is_helped && dims.size() != other.size()) builder.help("`x[:, None]` adds an axis of extent 1");
       return std::nullopt;
     }
