@@ -338,11 +338,4 @@ void report_unknown_member(const Blame& blame, const Namespace& name_space, cons
   }
 }
 
-void report_list_member(const Blame& blame, const ast::Attribute& node, bool in_loop) {
-  const auto* list = ast::as<ast::Name>(node.object);
-  auto builder = blame.report(diag::unknown_member, node.name.loc, "a list", node.name.text);
-  std::string help = help_for_list(node.name.text, list ? list->text : "parts", in_loop);
-  if (!help.empty()) builder.help(std::move(help));
-}
-
 }  // namespace tessera::frontend

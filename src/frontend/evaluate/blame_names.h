@@ -23,8 +23,6 @@ bool report_package(const Blame& blame, const ast::Attribute& node, Scope& scope
 void report_unknown_member(const Blame& blame, const ModuleInstance& instance, const ast::Identifier& name);
 /// The same of a namespace.
 void report_unknown_member(const Blame& blame, const Namespace& name_space, const ast::Identifier& name);
-/// A list has no members.
-void report_list_member(const Blame& blame, const ast::Attribute& node, bool in_loop);
 
 /// Names that a definition uses and nothing defines.
 std::vector<std::string> undefined_names(const Session& session, const Callable& callee);

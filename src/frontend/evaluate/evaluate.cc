@@ -450,12 +450,7 @@ Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
   if (object.is_poison() || node.name.text.empty()) return Datum::poison();
   if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
   if (object.is(DatumKind::List)) {
-    report_list_member(blame_, node, lowering_.is_in_loop());
-    // The name of a list that should have changed in its place holds nothing to judge any more.
-    const auto* list = ast::as<ast::Name>(node.object);
-    Scope* where = nullptr;
-    Binding* binding = list ? scope.find(list->text, &where) : nullptr;
-    if (binding && where->parent() && where != where->module_scope()) binding->value = Datum::poison();
+    report_list_member(node, scope, Datum::poison());
     return Datum::poison();
   }
   return attribute(object, node.name, node.loc);

@@ -95,6 +95,9 @@ class Evaluator {
   /// `locs` are the places of the arguments, where they are known.
   bool check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc,
                      std::span<const Loc> locs = {});
+  /// How the run-time loop around, whose values keep their form, does what a list does elsewhere that grows by
+  /// `element`; poison where that is not known.
+  std::string help_for_filling(std::string_view name, const Datum& element) const;
   /// False, with a diagnostic, when the function is being called already or calls nest too deep.
   bool may_call(const Function& function, Loc loc);
   /// Runs the body of a def or lambda, whose parameters are defined in `scope`, in a new frame, and gives that.
@@ -247,8 +250,11 @@ class Evaluator {
   bool refuse_endless(const ast::While& stmt, Scope& scope);
   Flow execute_iteration(ast::StmtList body, Scope& scope);
   void execute_assign(const ast::Assign& stmt, Scope& scope);
-  void report_part(const ast::Expr& target, Scope& scope, bool exchanges = false);
-  bool refuse_part(ast::ExprList targets, Scope& scope);
+  void report_part(const ast::Expr& target, Scope& scope, bool exchanges = false, const ast::Expr* value = nullptr);
+  bool refuse_part(ast::ExprList targets, const ast::Expr& value, Scope& scope);
+  std::string change_in_loop(const ast::Subscript& target, const ast::Expr* value, Scope& scope);
+  bool refuse_lengthening(const ast::Call& node, Scope& scope);
+  void report_list_member(const ast::Attribute& node, Scope& scope, const Datum& element);
   /// Reports a comparison of values of kinds that are never equal, unless names may stand for values of several kinds.
   bool is_never_none(const OperatorPlace::Operand& operand) const;
   bool refuse_truth_in_chain(const ast::Compare& node) const;

@@ -248,7 +248,24 @@ bool names_package(const ast::Expr& expr, Scope& scope) {
 
 }  // namespace
 
+/// `ys.append(x)` in a run-time loop, which is reported with what fills a tensor of such values.
+bool Evaluator::refuse_lengthening(const ast::Call& node, Scope& scope) {
+  const auto* member = ast::as<ast::Attribute>(node.callee);
+  const auto* list = member ? ast::as<ast::Name>(member->object) : nullptr;
+  if (!list || node.arguments.empty() || !lengthens(member->name.text) || !lowering_.loop()) return false;
+  const Binding* binding = scope.find(list->text);
+  if (!binding || binding->state != Binding::State::Ready || !binding->value.is(DatumKind::List)) return false;
+  Datum element = evaluate(*node.arguments.back().value, scope);
+  bool has_elements = member->name.text == "extend";
+  if (has_elements) {
+    element = element.is_sequence() && !element.elements().empty() ? element.elements().back() : Datum::poison();
+  }
+  report_list_member(*member, scope, element);
+  return true;
+}
+
 Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
+  if (refuse_lengthening(node, scope)) return Datum::poison();
   Datum callee = evaluate(*node.callee, scope);
   std::vector<CallArgument> arguments;
   bool poisoned = callee.is_poison();
@@ -535,9 +552,7 @@ bool help_vectors(const Blame& blame, DiagnosticEngine::Builder& builder, const 
     auto is_of_axis = [&](const std::vector<Dim>& dims) { return dims == std::vector<Dim>{shapes[0][axis]}; };
     return std::all_of(shapes.begin() + 1, shapes.end(), is_of_axis);
   };
-  question.fits = [&](const Shapes& shapes) {
-    return !shapes[0].empty() && fits_along(shapes, shapes[0].size() - 1);
-  };
+  question.fits = [&](const Shapes& shapes) { return !shapes[0].empty() && fits_along(shapes, shapes[0].size() - 1); };
   bool is_last = ast::written_number(call->arguments[2].value) == -1;
   if (is_last && blame.help_shapes(builder, question)) return true;
   Shapes now;

@@ -5,6 +5,7 @@
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/blame_names.h"
 #include "frontend/evaluate/evaluate.h"
+#include "frontend/fixes/foreign.h"
 #include "frontend/fixes/operand_text.h"
 #include "frontend/syntax/ast_walk.h"
 #include "frontend/values/runtime_range.h"
@@ -143,7 +144,7 @@ Flow Evaluator::execute_statement(const ast::Stmt& stmt, Scope& scope) {
       break;
     case ast::NodeKind::AugAssign: {
       const auto& node = ast::cast<ast::AugAssign>(stmt);
-      if (refuse_part({&node.target, 1}, scope)) break;
+      if (refuse_part({&node.target, 1}, *node.value, scope)) break;
       Datum left = evaluate(*node.target, scope);
       Datum right = evaluate(*node.value, scope);
       OperatorPlace at(node.op_loc, {*node.target, left}, {*node.value, right}, scope, ast::spelling(node.op));
@@ -288,7 +289,7 @@ void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
     for (const ast::Expr* target : stmt.targets) assign(*target, Datum::poison(), scope);
     return;
   }
-  if (refuse_part(stmt.targets, scope)) return;
+  if (refuse_part(stmt.targets, *stmt.value, scope)) return;
   Datum value = evaluate(*stmt.value, scope);
   if (stmt.annotation && !value.is_poison()) {
     value = lowering_.annotate(*stmt.annotation, std::move(value), scope, stmt.value->loc);
@@ -297,6 +298,20 @@ void Evaluator::execute_assign(const ast::Assign& stmt, Scope& scope) {
 }
 
 namespace {
+
+/// How a dict with another entry is made.
+std::string help_for_entry(std::string_view name, const Dictionary& dict, const ast::Subscript& target) {
+  const auto* key = target.indices.size() == 1 ? ast::as<ast::String>(target.indices[0]) : nullptr;
+  if (!key)
+    return fmt::format("keys are strings; values that have numbers are a list: {0} = {0} + [value], from []", name);
+  constexpr size_t most_shown = 4;
+  std::string entries = fmt::format("\"{}\": value", key->value);
+  for (const auto& [other, value] : dict.entries) {
+    if (other != key->value) entries += fmt::format(", \"{1}\": {0}[\"{1}\"]", name, other);
+  }
+  if (dict.entries.size() > most_shown) entries = fmt::format("\"{}\": value, …", key->value);
+  return fmt::format("dicts are values, and one with another entry is new: {} = {{{}}}", name, entries);
+}
 
 /// How the language says what assigning to a part of a value says elsewhere; `exchanges` where several parts are given
 /// values at once.
@@ -334,6 +349,10 @@ std::string help_for_change(const Blame& blame, const ast::Expr& target, Scope& 
     return fmt::format("lists are values, and one with another element is new: {0} = {0}[:i] + [value] + {0}[i + 1:]",
                        name->text);
   }
+  const auto* subscript = ast::as<ast::Subscript>(&target);
+  if (subscript && subscript->object == root && value.is(DatumKind::Dict)) {
+    return help_for_entry(name->text, value.entries(), *subscript);
+  }
   if (name && name->text == "self") {
     return "the fields of a module are declared in it: w: Param[I, O, f32] = normal(0.02)";
   }
@@ -352,19 +371,101 @@ void report_unpacking(const Blame& blame, const Datum& value, Loc loc) {
 
 }  // namespace
 
-void Evaluator::report_part(const ast::Expr& target, Scope& scope, bool exchanges) {
+namespace {
+
+/// A name of a function is poison from here on: what it holds is nothing to judge any more.
+void spoil(std::string_view name, Scope& scope) {
+  Scope* where = nullptr;
+  Binding* binding = scope.find(name, &where);
+  if (binding && where->parent() && where != where->module_scope()) binding->value = Datum::poison();
+}
+
+}  // namespace
+
+std::string Evaluator::help_for_filling(std::string_view name, const Datum& element) const {
+  std::optional<WrittenLoop> loop = lowering_.loop();
+  bool is_known = loop && (element.is_ir() || element.is_scalar() || element.is(DatumKind::Bool));
+  std::string dims, added;
+  std::string_view dtype = element.is(DatumKind::Float) ? "f32" : element.is(DatumKind::Bool) ? "bool" : "i64";
+  if (is_known && element.is_ir()) {
+    dtype = to_string(element.as_ir().storage);
+    for (Dim dim : element.as_ir().value->type()->dims) {
+      is_known = is_known && !lowering_.is_counted(dim);
+      dims += fmt::format("{}{}", dims.empty() ? "" : ", ", dim->text);
+      added += ", None";
+    }
+  }
+  if (!is_known) {
+    return fmt::format(
+        "what a loop changes keeps its shape: make a tensor with room for all values before it, and "
+        "replace one in each iteration, {0} = where(mask, value, {0})",
+        name);
+  }
+  auto made = [&](std::string_view extent) {
+    return fmt::format("{} = zeros(({},{}{}), {})", name, extent, dims.empty() ? "" : " ", dims, dtype);
+  };
+  auto replaced = [&](std::string_view extent, std::string_view at) {
+    std::string mask = fmt::format("arange({}, i64) == {}", extent, at);
+    if (!added.empty()) mask = fmt::format("({})[:{}]", mask, added);
+    return fmt::format("{0} = where({1}, value, {0})", name, mask);
+  };
+  constexpr std::string_view room = "64";
+  if (!loop->variable.empty() && !loop->stop.empty()) {
+    return fmt::format("a loop over a size fills a tensor, {} before it: {}", made(loop->stop),
+                       replaced(loop->stop, loop->variable));
+  }
+  if (!loop->variable.empty()) {
+    return fmt::format("a loop over a number that is computed fills a tensor that has room, such as {} before it: {}",
+                       made(room), replaced(room, loop->variable));
+  }
+  return fmt::format(
+      "a loop that counts nothing fills a tensor that has room, such as {}, with count = full((), 0, i64) "
+      "before it: {}, then count = count + 1",
+      made(room), replaced(room, "count"));
+}
+
+void Evaluator::report_list_member(const ast::Attribute& node, Scope& scope, const Datum& element) {
+  const auto* list = ast::as<ast::Name>(node.object);
+  std::string_view name = list ? list->text : "parts";
+  auto builder = report(diag::unknown_member, node.name.loc, "a list", node.name.text);
+  bool fills = lowering_.loop() && lengthens(node.name.text);
+  std::string help = fills ? help_for_filling(name, element) : help_for_list(node.name.text, name);
+  if (!help.empty()) builder.help(std::move(help));
+  if (list) spoil(name, scope);
+}
+
+/// What a run-time loop does where others assign to an element of a list or of a dict; empty for another value.
+std::string Evaluator::change_in_loop(const ast::Subscript& target, const ast::Expr* value, Scope& scope) {
+  const auto* name = ast::as<ast::Name>(target.object);
+  const Binding* binding = name && lowering_.loop() ? scope.find(name->text) : nullptr;
+  if (!binding || (!binding->value.is(DatumKind::Dict) && !binding->value.is(DatumKind::List))) return "";
+  const auto* key = target.indices.size() == 1 ? ast::as<ast::String>(target.indices[0]) : nullptr;
+  if (key && binding->value.is(DatumKind::Dict)) {
+    return fmt::format(
+        "a loop changes what names stand for, and no entry of a dict: value = {}[\"{}\"] before it, and "
+        "value = … in it",
+        name->text, key->value);
+  }
+  if (key || (target.indices.size() == 1 && ast::written_number(target.indices[0]))) return "";
+  spoil(name->text, scope);
+  return help_for_filling(name->text, value ? evaluate(*value, scope) : Datum::poison());
+}
+
+void Evaluator::report_part(const ast::Expr& target, Scope& scope, bool exchanges, const ast::Expr* value) {
   if (target.kind == ast::NodeKind::ErrorExpr) return;
   // The result of the function was in that part: that it returns nothing is no second
   // error.
   if (!frames_.empty()) frames_.back().result = Datum::poison();
   bool part = target.kind == ast::NodeKind::Subscript;
+  std::string otherwise = help_for_change(blame_, target, scope, exchanges);
+  std::string help = part ? change_in_loop(ast::cast<ast::Subscript>(target), value, scope) : std::string();
   report(diag::not_assignable, target.loc, part ? "part of a value" : "a member of a value")
-      .help(help_for_change(blame_, target, scope, exchanges));
+      .help(help.empty() ? otherwise : help);
 }
 
 /// Reports the first target that is part of a value, before the value is computed: what is wrong with that would be
 /// said of a statement that cannot stay.
-bool Evaluator::refuse_part(ast::ExprList targets, Scope& scope) {
+bool Evaluator::refuse_part(ast::ExprList targets, const ast::Expr& value, Scope& scope) {
   const ast::Expr* part = nullptr;
   size_t parts = 0;
   std::vector<const ast::Expr*> names;
@@ -382,7 +483,7 @@ bool Evaluator::refuse_part(ast::ExprList targets, Scope& scope) {
   };
   for (const ast::Expr* target : targets) look(look, *target);
   if (!part) return false;
-  report_part(*part, scope, targets.size() == 1 && parts > 1);
+  report_part(*part, scope, targets.size() == 1 && parts > 1, targets[0] == part ? &value : nullptr);
   for (const ast::Expr* name : names) assign(*name, Datum::poison(), scope);
   return true;
 }

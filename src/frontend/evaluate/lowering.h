@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,12 @@ class Module;
 }
 
 namespace tessera::frontend {
+
+/// A run-time loop as the source has it.
+struct WrittenLoop {
+  std::string variable;  ///< that counts; empty: none does
+  std::string stop;      ///< the size that it stays below; empty: one that is computed
+};
 
 class Placement;
 class Scope;
@@ -76,8 +83,8 @@ class Lowering {
   virtual Loc declared_at(const Value* value) const = 0;
   /// The size that a value of the IR stands for; null for one that is no size.
   virtual Dim size_of(const IrValue& value) = 0;
-  /// Whether what is run is in a run-time loop.
-  virtual bool is_in_loop() const { return false; }
+  /// The innermost run-time loop around what is run.
+  virtual std::optional<WrittenLoop> loop() const { return std::nullopt; }
   /// Whether a size has its own number in each iteration of a run-time loop.
   virtual bool is_counted(Dim size) const = 0;
   /// A size in which the counters of loops have the names that the source gives them.

@@ -99,11 +99,7 @@ constexpr Row in_place[] = {
     {"fill_", "{0} = full({0}.shape, …, f32)"},
     {"clamp_", "{0} = minimum(maximum({0}, low), high)"}, {"copy_", "{0} = …"}};
 
-constexpr std::string_view longer =
-    "lists are values, and a longer one is a new one: {0} = {0} + [value]";
-constexpr std::string_view filled =
-    "a loop over a size fills a tensor, {0} = zeros((S, D), f32) before it: "
-    "{0} = where((arange(S, i64) == i)[:, None], value, {0})";
+constexpr std::string_view longer = "lists are values, and a longer one is a new one: {0} = {0} + [value]";
 
 /// Members of tuples, which functions with several results return.
 constexpr Row of_tuples[] = {
@@ -433,12 +429,13 @@ std::string_view help_for_tuple(std::string_view name) { return find(of_tuples, 
 
 std::string_view help_for_string(std::string_view name) { return find(of_strings, name); }
 
-std::string help_for_list(std::string_view name, std::string_view parts, bool in_loop) {
-  std::string_view help = find(of_lists, name);
-  return in_loop && help == longer ? help_for_filling(parts) : about(help, parts);
+std::string help_for_list(std::string_view name, std::string_view parts) {
+  return about(find(of_lists, name), parts);
 }
 
-std::string help_for_filling(std::string_view name) { return about(filled, name); }
+bool lengthens(std::string_view name) {
+  return find(of_lists, name) == longer;
+}
 
 std::string_view help_for_name(std::string_view name) {
   if (is_package(name)) return "functions such as sum, exp and softmax stand here without a prefix";

@@ -15,10 +15,10 @@ std::string_view function_here(std::string_view member);
 bool is_conversion(std::string_view member);
 /// The dtype that such a call converts to: "bf16" for `to` and "torch.bfloat16"; empty where it names none.
 std::string_view converted_to(std::string_view member, std::string_view argument);
-/// The same of methods of lists; `parts` is the list, and `in_loop` says that a run-time loop is around.
-std::string help_for_list(std::string_view name, std::string_view parts, bool in_loop);
-/// How a run-time loop, whose values keep their form, does what a list that grows does elsewhere.
-std::string help_for_filling(std::string_view name);
+/// The same of methods of lists; `parts` is the list.
+std::string help_for_list(std::string_view name, std::string_view parts);
+/// Whether such a method makes a list longer.
+bool lengthens(std::string_view name);
 /// The same of tuples and of texts.
 std::string_view help_for_tuple(std::string_view name);
 std::string_view help_for_string(std::string_view name);

@@ -43,7 +43,8 @@ class Attempts {
     for (size_t i = 0; i < question_.operands.size(); ++i) attempt_axes(i);
     if (!found_.empty()) return std::move(found_);  // what has fewer axes lacks one, more likely than an order
     for (size_t i = question_.operands.size(); i-- > 0;) attempt_transpose(i);
-    for (size_t i = 0; found_.empty() && question_.swaps_axes && i < question_.operands.size(); ++i) attempt_axis_swaps(i);
+    for (size_t i = 0; found_.empty() && question_.swaps_axes && i < question_.operands.size(); ++i)
+      attempt_axis_swaps(i);
     for (size_t j = 1; question_.may_exchange && j < question_.operands.size(); ++j) {
       for (size_t i = 0; i < j; ++i) attempt_exchange(i, j);
     }

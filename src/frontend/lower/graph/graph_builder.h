@@ -105,7 +105,9 @@ class GraphBuilder final : public Lowering {
   Loc declared_at(const Value* value) const override;
   Dim size_of(const IrValue& value) override;
   bool is_counted(Dim size) const override;
-  bool is_in_loop() const override { return !function_.runtime_loops.empty(); }
+  std::optional<WrittenLoop> loop() const override {
+    return function_.runtime_loops.empty() ? std::nullopt : std::optional(function_.runtime_loops.back().written);
+  }
   Dim as_written(Dim dim) override;
   Module* built() const override { return &module_; }
   bool may_grow(Loc) override { return true; }

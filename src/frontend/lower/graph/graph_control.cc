@@ -28,18 +28,38 @@ std::string type_text(const IrValue& value) {
   return fmt::format("{} of {}", to_text(value.value->type()->dims), to_string(value.storage));
 }
 
-/// What a loop may begin with where iterations leave `after` in the place of a number: `zeros((M, N), f32)`.
+/// What a loop may begin with where iterations leave `after` in the place of a compile-time value:
+/// `zeros((M, N), f32)`; empty where no tensors can stand there.
 std::string start_text(const Datum& before, const Datum& after) {
-  std::string dims, dtype = after.is(DatumKind::Int) || after.is(DatumKind::Dim) ? "i64" : "f32";
+  if (after.is_sequence()) {
+    std::string parts;
+    for (size_t i = 0; i < after.elements().size(); ++i) {
+      bool is_like = before.is_sequence() && before.elements().size() == after.elements().size();
+      std::string part = is_like ? start_text(before.elements()[i], after.elements()[i]) : std::string();
+      if (part.empty()) return "";
+      parts += (i ? ", " : "") + part;
+    }
+    if (after.is(DatumKind::List)) return "[" + parts + "]";
+    return "(" + parts + (after.elements().size() == 1 ? ",)" : ")");
+  }
+  bool is_size = after.is(DatumKind::Int) || after.is(DatumKind::Dim);
+  if (!after.is_ir() && !after.is_scalar() && !after.is(DatumKind::Bool)) return "";
+  std::string dims, dtype = is_size ? "i64" : after.is(DatumKind::Bool) ? "bool" : "f32";
   if (after.is_ir()) {
     const std::vector<Dim>& extents = after.as_ir().value->type()->dims;
     for (size_t i = 0; i < extents.size(); ++i) dims += (i ? ", " : "") + std::string(extents[i]->text);
     if (extents.size() == 1) dims += ",";
     dtype = to_string(after.as_ir().storage);
   }
-  bool is_zero = before.is_number() && before.as_double() == 0;
+  bool has_number = before.is_number() || before.is(DatumKind::Bool);
+  bool is_zero = before.is_number() ? before.as_double() == 0 : !has_number && !before.is_scalar();
   return is_zero ? fmt::format("zeros(({}), {})", dims, dtype)
-                 : fmt::format("full(({}), {}, {})", dims, before.is_number() ? to_text(before) : "value", dtype);
+                 : fmt::format("full(({}), {}, {})", dims, has_number ? to_text(before) : "value", dtype);
+}
+
+/// Whether a list or a tuple became longer.
+bool grows(const Datum& before, const Datum& after) {
+  return before.is_sequence() && after.is_sequence() && after.elements().size() > before.elements().size();
 }
 
 }  // namespace
@@ -98,8 +118,14 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
     if (!fits) {
       auto builder = report(diag::loop_carried_type, binding->loc, carried.names[i], with_count(carried.before[i]),
                             with_count(after));
-      bool grows = after.is(DatumKind::List) && with_count(carried.before[i]) != with_count(after);
-      if (grows) builder.help(help_for_filling(carried.names[i]));
+      if (grows(carried.before[i], after)) {
+        builder.help(evaluator_.help_for_filling(carried.names[i], after.elements().back()));
+      }
+      bool is_constant = carried.before[i].is_ir() && (after.is_number() || after.is(DatumKind::Bool));
+      if (is_constant && was[0].value->type()->rank() == 0) {
+        builder.help(fmt::format("a tensor stays one: {} = full((), {}, {})", carried.names[i], to_text(after),
+                                 to_string(was[0].storage)));
+      }
       return std::nullopt;
     }
     for (size_t k = 0; k < was.size(); ++k) {
@@ -115,9 +141,17 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
     if (!before || before->value.object_as<LocalName>()) {
       outer.set(name, Datum::object(std::make_shared<LocalName>()), now->loc);
     } else if (!equal(before->value, now->value)) {
-      std::string tensor = fmt::format("start with a tensor: {} = {}", name, start_text(before->value, now->value));
-      bool is_list = before->value.is(DatumKind::List);
-      report(diag::loop_carried_constant, now->loc, name).help(is_list ? help_for_filling(name) : tensor);
+      std::string start = start_text(before->value, now->value);
+      auto builder = report(diag::loop_carried_constant, now->loc, name);
+      if (grows(before->value, now->value)) {
+        builder.help(evaluator_.help_for_filling(name, now->value.elements().back()));
+      } else if (now->value.is(DatumKind::Dict)) {
+        builder.help(
+            fmt::format("a loop changes tensors, and lists and tuples of them, but no dict: {} = [a, b]", name));
+      } else if (!start.empty()) {
+        builder.help(
+            fmt::format("start with {}: {} = {}", now->value.is_sequence() ? "tensors" : "a tensor", name, start));
+      }
       return std::nullopt;
     }
   }
@@ -187,6 +221,15 @@ void GraphBuilder::spend_carried(const Carried& carried, Loc loc) {
 }
 
 /// A loop over a range of sizes: its counter is a size, too.
+namespace {
+
+std::string variable_of(const ast::For& loop) {
+  const auto* name = ast::as<ast::Name>(loop.target);
+  return name ? std::string(name->text) : std::string();
+}
+
+}  // namespace
+
 Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope) {
   Dim start = as_dimension(dims(), range.start()), stop = as_dimension(dims(), range.stop());
   Dim count = dims().max(dims().ceildiv(dims().sub(stop, start), dims().constant(range.step())), dims().constant(0));
@@ -206,7 +249,8 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   size_t known = evaluator_.facts().size();
   Dim value = dims().add(start, dims().mul(iteration, dims().constant(range.step())));
   evaluator_.facts().push_back({Relation::Less, value, stop});  // whenever the body runs
-  function_.runtime_loops.push_back({iteration, nullptr, start, range.step()});
+  function_.runtime_loops.push_back(
+      {iteration, nullptr, start, range.step(), {variable_of(loop), std::string(as_written(stop)->text)}});
   evaluator_.assign(*loop.target, Datum::dim(value), *inner);
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   function_.runtime_loops.pop_back();
@@ -237,7 +281,7 @@ Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& l
   builder_.set_end(block);
   counter = block->arg(block->arg_count() - 1);
   evaluator_.assign(*loop.target, handle(counter, {DType::I64, {}, false}, loop.target->loc), *inner);
-  function_.runtime_loops.push_back({nullptr, counter});
+  function_.runtime_loops.push_back({nullptr, counter, nullptr, 1, {variable_of(loop), ""}});
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   function_.runtime_loops.pop_back();
   if (filled) {

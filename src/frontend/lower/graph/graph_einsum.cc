@@ -240,7 +240,8 @@ std::optional<std::vector<GraphBuilder::Term>> GraphBuilder::einsum_terms(const 
     if (!value) return std::nullopt;
     size_t rank = value->value->type()->rank(), least = letters[i].size() - has(letters[i], rest);
     if (rank < least || (rank > least && !has(letters[i], rest))) {
-      auto builder = report(diag::rank_mismatch, arguments.call, subject(*value, "an operand of 'einsum'"), rank, least);
+      auto builder =
+          report(diag::rank_mismatch, arguments.call, subject(*value, "an operand of 'einsum'"), rank, least);
       ShapeQuestion question = ask_einsum(letters, arguments);
       if (!question.operands.empty()) blame().help_shapes(builder, question);
       return std::nullopt;

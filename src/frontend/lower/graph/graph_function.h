@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "frontend/evaluate/lowering.h"
 #include "frontend/evaluate/session.h"
 #include "frontend/values/builtins.h"
 #include "frontend/values/state.h"
@@ -26,6 +27,7 @@ struct RuntimeLoop {
   Value* value = nullptr;
   Dim start = nullptr;  ///< of the variable that a size counts for, which is start + counter * step
   int64_t step = 1;
+  WrittenLoop written = {};
 };
 
 /// A call of a function that has a rule for its derivative, which is recorded for one.

@@ -307,8 +307,7 @@ Datum GraphBuilder::cross_entropy(const BoundArguments& arguments) {
   }
   for (size_t i = 0; i < picked.size(); ++i) {
     if (picked[i] == rows[i]) continue;
-    report_unequal(blame(), arguments.call, place(*targets, i, of_targets),
-                   place(*logits, i, of_logits), &question);
+    report_unequal(blame(), arguments.call, place(*targets, i, of_targets), place(*logits, i, of_logits), &question);
     return Datum::poison();
   }
   builder_.set_loc(arguments.call);
