@@ -253,6 +253,7 @@ class Evaluator {
   void report_part(const ast::Expr& target, Scope& scope, bool exchanges = false, const ast::Expr* value = nullptr);
   bool refuse_part(ast::ExprList targets, const ast::Expr& value, Scope& scope);
   std::string change_in_loop(const ast::Subscript& target, const ast::Expr* value, Scope& scope);
+  bool is_of_loop(std::string_view name) const;
   bool refuse_lengthening(const ast::Call& node, Scope& scope);
   void report_list_member(const ast::Attribute& node, Scope& scope, const Datum& element);
   /// Reports a comparison of values of kinds that are never equal, unless names may stand for values of several kinds.

@@ -252,7 +252,7 @@ bool names_package(const ast::Expr& expr, Scope& scope) {
 bool Evaluator::refuse_lengthening(const ast::Call& node, Scope& scope) {
   const auto* member = ast::as<ast::Attribute>(node.callee);
   const auto* list = member ? ast::as<ast::Name>(member->object) : nullptr;
-  if (!list || node.arguments.empty() || !lengthens(member->name.text) || !lowering_.loop()) return false;
+  if (!list || node.arguments.empty() || !lengthens(member->name.text) || !is_of_loop(list->text)) return false;
   const Binding* binding = scope.find(list->text);
   if (!binding || binding->state != Binding::State::Ready || !binding->value.is(DatumKind::List)) return false;
   Datum element = evaluate(*node.arguments.back().value, scope);

@@ -424,11 +424,17 @@ std::string Evaluator::help_for_filling(std::string_view name, const Datum& elem
       made(room), replaced(room, "count"));
 }
 
+/// Whether a name of the function has a value before the run-time loop around, which iterations would change.
+bool Evaluator::is_of_loop(std::string_view name) const {
+  std::optional<WrittenLoop> loop = lowering_.loop();
+  return loop && loop->body && loop->body->parent() && loop->body->parent()->find(name);
+}
+
 void Evaluator::report_list_member(const ast::Attribute& node, Scope& scope, const Datum& element) {
   const auto* list = ast::as<ast::Name>(node.object);
   std::string_view name = list ? list->text : "parts";
   auto builder = report(diag::unknown_member, node.name.loc, "a list", node.name.text);
-  bool fills = lowering_.loop() && lengthens(node.name.text);
+  bool fills = is_of_loop(name) && lengthens(node.name.text);
   std::string help = fills ? help_for_filling(name, element) : help_for_list(node.name.text, name);
   if (!help.empty()) builder.help(std::move(help));
   if (list) spoil(name, scope);
@@ -437,7 +443,7 @@ void Evaluator::report_list_member(const ast::Attribute& node, Scope& scope, con
 /// What a run-time loop does where others assign to an element of a list or of a dict; empty for another value.
 std::string Evaluator::change_in_loop(const ast::Subscript& target, const ast::Expr* value, Scope& scope) {
   const auto* name = ast::as<ast::Name>(target.object);
-  const Binding* binding = name && lowering_.loop() ? scope.find(name->text) : nullptr;
+  const Binding* binding = name && is_of_loop(name->text) ? scope.find(name->text) : nullptr;
   if (!binding || (!binding->value.is(DatumKind::Dict) && !binding->value.is(DatumKind::List))) return "";
   const auto* key = target.indices.size() == 1 ? ast::as<ast::String>(target.indices[0]) : nullptr;
   if (key && binding->value.is(DatumKind::Dict)) {

@@ -23,6 +23,8 @@ namespace tessera::frontend {
 struct WrittenLoop {
   std::string variable;  ///< that counts; empty: none does
   std::string stop;      ///< the size that it stays below; empty: one that is computed
+  size_t frames = 0;     ///< calls in progress
+  Scope* body = nullptr;
 };
 
 class Placement;
@@ -83,7 +85,7 @@ class Lowering {
   virtual Loc declared_at(const Value* value) const = 0;
   /// The size that a value of the IR stands for; null for one that is no size.
   virtual Dim size_of(const IrValue& value) = 0;
-  /// The innermost run-time loop around what is run.
+  /// The innermost run-time loop around what is run in the function that is run.
   virtual std::optional<WrittenLoop> loop() const { return std::nullopt; }
   /// Whether a size has its own number in each iteration of a run-time loop.
   virtual bool is_counted(Dim size) const = 0;

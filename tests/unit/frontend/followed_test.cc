@@ -143,5 +143,19 @@ def of_constants(x: Tensor[B, 8, f32]):
     for i in range(B):
         ys = x
     return pair[0], pair[1], flag, ys
+
+def halves(x):
+    parts = []
+    parts = parts + [x]
+    return parts[0]
+
+@jit
+def within(x: Tensor[B, 8, f32]):
+    y = x
+    for i in range(B):
+        own = []
+        own = own + [x]
+        y = halves(own[0])
+    return y
 )") == "");
 }

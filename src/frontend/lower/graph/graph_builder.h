@@ -106,8 +106,11 @@ class GraphBuilder final : public Lowering {
   Dim size_of(const IrValue& value) override;
   bool is_counted(Dim size) const override;
   std::optional<WrittenLoop> loop() const override {
-    return function_.runtime_loops.empty() ? std::nullopt : std::optional(function_.runtime_loops.back().written);
+    bool is_here =
+        !function_.runtime_loops.empty() && function_.runtime_loops.back().written.frames == evaluator_.frames().size();
+    return is_here ? std::optional(function_.runtime_loops.back().written) : std::nullopt;
   }
+  void enter_loop(RuntimeLoop loop, WrittenLoop written);
   Dim as_written(Dim dim) override;
   Module* built() const override { return &module_; }
   bool may_grow(Loc) override { return true; }

@@ -230,6 +230,12 @@ std::string variable_of(const ast::For& loop) {
 
 }  // namespace
 
+void GraphBuilder::enter_loop(RuntimeLoop loop, WrittenLoop written) {
+  loop.written = std::move(written);
+  loop.written.frames = evaluator_.frames().size();
+  function_.runtime_loops.push_back(std::move(loop));
+}
+
 Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope) {
   Dim start = as_dimension(dims(), range.start()), stop = as_dimension(dims(), range.stop());
   Dim count = dims().max(dims().ceildiv(dims().sub(stop, start), dims().constant(range.step())), dims().constant(0));
@@ -249,8 +255,8 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   size_t known = evaluator_.facts().size();
   Dim value = dims().add(start, dims().mul(iteration, dims().constant(range.step())));
   evaluator_.facts().push_back({Relation::Less, value, stop});  // whenever the body runs
-  function_.runtime_loops.push_back(
-      {iteration, nullptr, start, range.step(), {variable_of(loop), std::string(as_written(stop)->text)}});
+  enter_loop({iteration, nullptr, start, range.step()},
+             {variable_of(loop), std::string(as_written(stop)->text), 0, inner});
   evaluator_.assign(*loop.target, Datum::dim(value), *inner);
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   function_.runtime_loops.pop_back();
@@ -281,7 +287,7 @@ Flow GraphBuilder::loop_over_values(const RuntimeRange& range, const ast::For& l
   builder_.set_end(block);
   counter = block->arg(block->arg_count() - 1);
   evaluator_.assign(*loop.target, handle(counter, {DType::I64, {}, false}, loop.target->loc), *inner);
-  function_.runtime_loops.push_back({nullptr, counter, nullptr, 1, {variable_of(loop), ""}});
+  enter_loop({nullptr, counter}, {variable_of(loop), "", 0, inner});
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   function_.runtime_loops.pop_back();
   if (filled) {
@@ -334,7 +340,7 @@ std::optional<Flow> GraphBuilder::while_loop(const ast::While& loop, Scope& scop
   Block* block = add_block(op, graph::at::While::body, carried.inits);
   Scope* asking = session().new_scope(&scope);
   define_carried(carried, arguments_of(condition), *asking, loop.loc);
-  function_.runtime_loops.push_back({});
+  enter_loop({}, {});
   builder_.set_end(condition);
   Value* goes_on = truth(evaluator_.evaluate(*loop.condition, *asking), loop.condition->loc);
   bool filled = goes_on != nullptr;
@@ -343,6 +349,7 @@ std::optional<Flow> GraphBuilder::while_loop(const ast::While& loop, Scope& scop
     spend_carried(carried, loop.loc);
     Scope* inner = session().new_scope(&scope);
     define_carried(carried, arguments_of(block), *inner, loop.loc);
+    function_.runtime_loops.back().written.body = inner;
     filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   }
   function_.runtime_loops.pop_back();
