@@ -262,7 +262,8 @@ def limits(q, k, v):
 # and equal but for the last, so that their scaled differences are 0 and -inf in effect; the last row's are -inf.
 SCALED = """
 @kernel.schedule(Schedule(BM=16, BK=8))
-def weighted(q: Tensor[M, N, f32], keys: Tensor[K, N, f32], v: Tensor[K, N, f32], by: Tensor[f32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
+def weighted(q: Tensor[M, N, f32], keys: Tensor[K, N, f32], v: Tensor[K, N, f32],
+             by: Tensor[f32]) -> (Tensor[M, N, f32], Tensor[M, f32]):
     t = tile.context(m=M, n=N, k=K)
     rows = tile.load(q, (t.i, t.j), (t.m, t.n))
     acc, m, l = tile.zeros((t.m, t.n), f32), tile.full((t.m,), -INF), tile.zeros((t.m,), f32)

@@ -127,7 +127,7 @@ Datum KernelBuilder::softmax_online(const BoundArguments& arguments) {
                     is_float(scale.as_ir().value->type()->dtype);
   if (!is_number && !is_of_call) {
     if (scale.is_poison()) return scale;
-    report(diag::wrong_kind, arguments.locs[1], "the scale of 'tile.softmax_online'", describe(scale),
+    report(diag::wrong_kind, arguments.locs[1], "the scale of 'tile.softmax_online'", describe_given(scale),
            "a positive number");
     return Datum::poison();
   }
