@@ -279,7 +279,8 @@ def weighted(q: Tensor[M, N, f32], keys: Tensor[K, N, f32], v: Tensor[K, N, f32]
 @jit
 def f(q: Tensor[M, N, f32], k: Tensor[K, N, f32], v: Tensor[K, N, f32], by: Tensor[f32]):
     a, m = weighted(q, k, v, by)
-    return a, maximum(m, -2.0)
+    top = maximum(m, -2.0)
+    return a, top
 """
 
 
@@ -289,7 +290,7 @@ def scaled(q, k, v, by):
     s[-1] = -np.inf
     with np.errstate(invalid="ignore"):
         p = np.nan_to_num(np.exp(by * (s - s.max(axis=1, keepdims=True))))
-    return {"a": p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300) @ v, "m": np.maximum(s.max(axis=1), -2.0)}
+    return {"a": p / np.maximum(p.sum(axis=1, keepdims=True), 1e-300) @ v, "top": np.maximum(s.max(axis=1), -2.0)}
 
 
 def check(folder, source, reference, given, bound=2e-5):
