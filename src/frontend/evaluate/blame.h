@@ -79,9 +79,9 @@ class Blame {
   /// Says which clause lets the checker take it that a relation holds, if one does.
   void help_clause(DiagnosticEngine::Builder& builder, const DimFact& asked,
                    std::string_view when = "if it always holds") const;
-  /// Of the operator that is applied: how its operands, which have these shapes, broadcast.
   /// An argument whose shape is asked; axes may be added up to `rank`.
   ShapedOperand asked(Loc loc, std::string what, const Value& value, size_t rank = 0) const;
+  /// Of the operator that is applied: how its operands, which have these shapes, broadcast.
   ShapeQuestion ask_operands(const OperatorPlace& at, const std::vector<Dim>& left,
                              const std::vector<Dim>& right) const;
   /// Offers changes that make shapes fit; false when there is none.

@@ -141,7 +141,7 @@ void warn_of_uncaused(const Blame& blame, const CallFrame& frame) {
     if (!is_declared_only(effect) || frame.effects.count(effect) != 0) continue;
     blame.report(diag::hint_no_effect, expr->loc, fmt::format("effect '{}'", effect), "any target")
         .note({}, fmt::format("nothing that '{}' calls declares '{}', and no op causes it yet", function.name, effect))
-        .help("leave it out");
+        .help("leave it out if no branch that is switched off has it");
   }
 }
 

@@ -384,7 +384,9 @@ void spoil(std::string_view name, Scope& scope) {
 
 std::string Evaluator::help_for_filling(std::string_view name, const Datum& element) const {
   std::optional<WrittenLoop> loop = lowering_.loop();
-  bool is_known = loop && (element.is_ir() || element.is_scalar() || element.is(DatumKind::Bool));
+  // A list made before several loops has more values than the innermost has iterations.
+  bool is_outside = loop && loop->body && loop->body->parent() && loop->body->parent()->find_here(name);
+  bool is_known = is_outside && (element.is_ir() || element.is_scalar() || element.is(DatumKind::Bool));
   std::string dims, added;
   std::string_view dtype = element.is(DatumKind::Float) ? "f32" : element.is(DatumKind::Bool) ? "bool" : "i64";
   if (is_known && element.is_ir()) {
@@ -435,7 +437,9 @@ void Evaluator::report_list_member(const ast::Attribute& node, Scope& scope, con
   std::string_view name = list ? list->text : "parts";
   auto builder = report(diag::unknown_member, node.name.loc, "a list", node.name.text);
   bool fills = is_of_loop(name) && lengthens(node.name.text);
-  std::string help = fills ? help_for_filling(name, element) : help_for_list(node.name.text, name);
+  // What is extended or inserted are not the values in the order of iterations.
+  Datum added = node.name.text == "append" ? element : Datum::poison();
+  std::string help = fills ? help_for_filling(name, added) : help_for_list(node.name.text, name);
   if (!help.empty()) builder.help(std::move(help));
   if (list) spoil(name, scope);
 }
@@ -447,6 +451,7 @@ std::string Evaluator::change_in_loop(const ast::Subscript& target, const ast::E
   if (!binding || (!binding->value.is(DatumKind::Dict) && !binding->value.is(DatumKind::List))) return "";
   const auto* key = target.indices.size() == 1 ? ast::as<ast::String>(target.indices[0]) : nullptr;
   if (key && binding->value.is(DatumKind::Dict)) {
+    if (!binding->value.entries().get(key->value)) return "";
     return fmt::format(
         "a loop changes what names stand for, and no entry of a dict: value = {}[\"{}\"] before it, and "
         "value = … in it",

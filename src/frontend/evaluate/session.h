@@ -170,10 +170,10 @@ class Session {
 
   /// True for a place in the embedded standard library.
   bool is_builtin(Loc loc) const;
-  /// True the first time that it is called with this text, and errors are not only counted.
   void note_unordered_sum() { has_unordered_sums_ = true; }
   /// Whether a kernel adds to memory in nondeterministic order.
   bool has_unordered_sums() const { return has_unordered_sums_; }
+  /// True the first time that it is called with this text, and errors are not only counted.
   bool say_once(std::string text) { return may_report() && said_.insert(std::move(text)).second; }
   /// While it lives, no more diagnostics are reported than that; errors that are not are counted.
   class Reports {

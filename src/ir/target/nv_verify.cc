@@ -101,6 +101,7 @@ void verify_map_shared(Op* op, OpVerifier& verifier) {
 void verify_matrix_descriptor(Op* op, OpVerifier& verifier) {
   expect_shared(verifier, "the address", type_of(op, 0));
   expect_between(op, verifier, attr::MatrixDescriptor::offset, 0, (1 << 18) - 16);
+  if (op->attr(attr::MatrixDescriptor::offset) % 16 != 0) verifier.error("'offset' must be a multiple of 16");
 }
 
 void verify_mbarrier(Op* op, OpVerifier& verifier) { expect_shared(verifier, "the barrier", type_of(op, 0)); }

@@ -121,8 +121,11 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       if (grows(carried.before[i], after)) {
         builder.help(evaluator_.help_for_filling(carried.names[i], after.elements().back()));
       }
-      bool is_constant = carried.before[i].is_ir() && (after.is_number() || after.is(DatumKind::Bool));
-      if (is_constant && was[0].value->type()->rank() == 0) {
+      bool is_scalar = carried.before[i].is_ir() && was[0].value->type()->rank() == 0;
+      DType dtype = is_scalar ? was[0].storage : DType::Bool;
+      bool fits_dtype = dtype == DType::Bool ? after.is(DatumKind::Bool)
+                                             : after.is(DatumKind::Int) || (is_float(dtype) && after.is_number());
+      if (is_scalar && fits_dtype) {
         builder.help(fmt::format("a tensor stays one: {} = full((), {}, {})", carried.names[i], to_text(after),
                                  to_string(was[0].storage)));
       }
@@ -220,7 +223,6 @@ void GraphBuilder::spend_carried(const Carried& carried, Loc loc) {
   for (const Datum& value : carried.before) spend(value, loc);
 }
 
-/// A loop over a range of sizes: its counter is a size, too.
 namespace {
 
 std::string variable_of(const ast::For& loop) {
@@ -236,6 +238,7 @@ void GraphBuilder::enter_loop(RuntimeLoop loop, WrittenLoop written) {
   function_.runtime_loops.push_back(std::move(loop));
 }
 
+/// A loop over a range of sizes: its counter is a size, too.
 Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& loop, Scope& scope) {
   Dim start = as_dimension(dims(), range.start()), stop = as_dimension(dims(), range.stop());
   Dim count = dims().max(dims().ceildiv(dims().sub(stop, start), dims().constant(range.step())), dims().constant(0));
@@ -256,7 +259,7 @@ Flow GraphBuilder::loop_over_sizes(const RuntimeRange& range, const ast::For& lo
   Dim value = dims().add(start, dims().mul(iteration, dims().constant(range.step())));
   evaluator_.facts().push_back({Relation::Less, value, stop});  // whenever the body runs
   enter_loop({iteration, nullptr, start, range.step()},
-             {variable_of(loop), std::string(as_written(stop)->text), 0, inner});
+             {variable_of(loop), is_counted(stop) ? std::string() : std::string(as_written(stop)->text), 0, inner});
   evaluator_.assign(*loop.target, Datum::dim(value), *inner);
   bool filled = fill_body(carried, loop.body, block, *inner, scope, loop.loc);
   function_.runtime_loops.pop_back();

@@ -99,6 +99,7 @@ struct KernelFunction {
   TileOrigins origins;
   std::vector<Mean> means;
   std::set<const Value*> softmax_sums;  ///< what division by gives 0 where it is 0
+  bool has_scaled_softmax = false;      ///< scores are scaled as their exponentials are taken
 };
 
 }  // namespace tessera::frontend

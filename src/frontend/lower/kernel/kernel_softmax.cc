@@ -22,6 +22,7 @@
 // before they are accumulated are those of the block alone, exp(s - max of s), and are brought to the common maximum
 // there.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -53,6 +54,17 @@ double sparse_from(DType dtype) {
   }
 }
 
+/// The nearest positive number that a dtype has, of those that are not denormal.
+double held_by(DType dtype, double value) {
+  switch (dtype) {
+    case DType::F64: return std::clamp(value, 0x1p-1022, std::numeric_limits<double>::max());
+    case DType::F16: return std::clamp(value, 0x1p-14, 65504.0);
+    case DType::F8E4M3: return std::clamp(value, 0x1p-6, 448.0);
+    case DType::F8E5M2: return std::clamp(value, 0x1p-14, 57344.0);
+    default: return std::clamp(value, 0x1p-126, 0x1.fep127);  // bf16 has no greater one
+  }
+}
+
 }  // namespace
 
 Datum KernelBuilder::apply_kind(Kind kind, std::initializer_list<Datum> operands, Loc loc) {
@@ -74,20 +86,20 @@ KernelBuilder::SoftmaxBase KernelBuilder::softmax_base(const Datum& most, const 
   if (most.is_poison()) return {most, most};
   Type type = most.as_ir().value->type();
   double limit = sparse_from(type->dtype);
-  Datum power, factor;  // near the scale, and in units of log(2)
+  Datum factor, power;  // the scale in units of log(2), and a power of 2 near it that is 1 for 1
   if (scale.is_ir()) {
+    factor = apply_kind(Kind::Mul, {scale, Datum::number(std::numbers::log2e)}, loc);
     Datum whole = apply_kind(Kind::Floor, {apply_kind(Kind::Log2, {scale}, loc)}, loc);
     power = apply_kind(Kind::Exp2, {whole}, loc);
-    factor = apply_kind(Kind::Mul, {scale, Datum::number(std::numbers::log2e)}, loc);
   } else {
-    power = Datum::number(std::exp2(std::floor(std::log2(scale.as_double()))));
-    factor = Datum::number(scale.as_double() * std::numbers::log2e);
+    factor = Datum::number(held_by(type->dtype, scale.as_double() * std::numbers::log2e));
+    power = Datum::number(held_by(type->dtype, std::exp2(std::floor(std::log2(scale.as_double())))));
   }
   Datum none = apply_kind(Kind::Eq, {most, Datum::number(-infinity)}, loc);
   Datum finite = apply_kind(Kind::Select, {none, Datum::number(0), most}, loc);
   Datum size = apply_kind(Kind::Abs, {finite}, loc);
   Datum scaled = scale.is_ir() ? apply_kind(Kind::Mul, {size, scale}, loc) : size;
-  Datum most_exact = Datum::number(scale.is_ir() ? limit : limit / scale.as_double());
+  Datum most_exact = Datum::number(scale.is_ir() ? limit : held_by(type->dtype, limit / scale.as_double()));
   Datum sparse = apply_kind(Kind::Ge, {scaled, most_exact}, loc);
   Datum apart = apply_kind(Kind::Mul, {ops_.full(type->dims, Datum::number(1), type->dtype, loc), power}, loc);
   Datum units = apply_kind(Kind::Select, {sparse, apart, factor}, loc);
@@ -121,7 +133,7 @@ Datum KernelBuilder::softmax_online(const BoundArguments& arguments) {
            describe(arguments[0]), "a tile of floats of rank 2");
     return Datum::poison();
   }
-  const Datum& scale = arguments[1];
+  Datum scale = arguments[1];
   bool is_number = scale.is_number() && scale.as_double() > 0 && std::isfinite(scale.as_double());
   bool is_of_call = scale.is_ir() && scale.as_ir().value->type()->rank() == 0 &&
                     is_float(scale.as_ir().value->type()->dtype);
@@ -131,6 +143,8 @@ Datum KernelBuilder::softmax_online(const BoundArguments& arguments) {
            "a positive number");
     return Datum::poison();
   }
+  if (is_of_call) scale = ops_.cast(scale, scores->type()->dtype, arguments.call);
+  kernel_.has_scaled_softmax |= is_of_call || scale.as_double() != 1;
   Datum seen = past_length(arguments[0], arguments.call);
   if (seen.is_poison()) return seen;
   std::vector<Datum> parts;
@@ -163,6 +177,11 @@ Datum KernelBuilder::softmax_accumulate(const BoundArguments& arguments) {
   const auto* deferred = given[P].object_as<OnlineSoftmax>();
   bool whole = deferred && deferred->part == SoftmaxPart::Weights;
   const auto* scaled_by = whole ? deferred : given[MBlock].object_as<OnlineSoftmax>();
+  if (!scaled_by && kernel_.has_scaled_softmax) {
+    report(diag::wrong_kind, arguments.locs[MBlock], "the maximum of the block", describe(given[MBlock]),
+           "the one that 'tile.softmax_online' gave with its scale");
+    return Datum::poison();
+  }
   Datum scale = scaled_by ? scaled_by->scale : Datum::number(1);
   for (size_t i = Acc; i <= LBlock; ++i) {
     if (whole && (i == P || i > V)) continue;

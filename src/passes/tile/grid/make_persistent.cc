@@ -56,6 +56,8 @@ class Persistence {
       Trend trend = work_along(kernel, int64_t(axis));
       (trend == Trend::Rising || trend == Trend::Falling ? uneven_ : even_).push_back(axis);
     }
+    is_grouped_ = schedule.group > 1 && grid_.size() == 2;
+    is_dealt_ = !is_grouped_ && !uneven_.empty();
     // The loop counts clusters.
     DimTable& dims = builder_.context().dims();
     for (size_t i = 0; i < cluster_.size(); ++i) grid_[i] = dims.floordiv(grid_[i], dims.constant(cluster_[i]));
@@ -81,7 +83,7 @@ class Persistence {
       step_ = clusters_of(step_);
     }
     Value* end = tile::dim(builder_, programs);
-    Value* begin = uneven_.empty() ? first_ : choose_bands(end);
+    Value* begin = is_dealt_ ? choose_bands(end) : first_;
     // Channels that are filled together have one count.
     std::vector<std::pair<Op*, std::vector<Op*>>> filled;
     for (Op* channel : all(OpKind::Channel)) {
@@ -169,10 +171,13 @@ class Persistence {
     Value *height = natural(0), *used = natural(0), *most = nullptr;
     for (int64_t rounds : rounds_of_band) {
       Value* rows_taken = arithmetic(Kind::FloorDiv, tile::mul(builder_, workers, natural(rounds)), columns);
+      Value* rest = arithmetic(Kind::Mod, tile::mul(builder_, rows_taken, columns), natural(rounds));
+      Value* fewer = tile::mul(builder_, arithmetic(Kind::FloorDiv, rows_taken, natural(rounds)), natural(rounds));
+      if (!most) most = rows_taken;
+      rows_taken = select(arithmetic(Kind::Eq, rest, natural(0)), rows_taken, fewer);
       Value* busy = arithmetic(Kind::FloorDiv, tile::mul(builder_, rows_taken, columns), natural(rounds));
       Value* is_better = arithmetic(Kind::Ge, busy, used);
       height = select(is_better, rows_taken, height);
-      if (!most) most = rows_taken;
       used = arithmetic(Kind::Max, busy, used);
     }
     Value* fewest = tile::sub(builder_, workers, arithmetic(Kind::FloorDiv, workers, natural(most_idle)));
@@ -187,14 +192,16 @@ class Persistence {
   struct Bands {
     std::vector<size_t> rows, columns;
     Value* height;  ///< in clusters: at least one
+    bool joins;     ///< the last band has the rows that are left, too: a low one would end with long programs
   };
 
   std::optional<Bands> bands() {
-    if (schedule_.group > 1 && grid_.size() == 2) {
-      return Bands{{0}, {1}, natural(std::max<int64_t>(1, schedule_.group / (cluster_.empty() ? 1 : cluster_[0])))};
+    if (is_grouped_) {
+      return Bands{{0}, {1}, natural(std::max<int64_t>(1, schedule_.group / (cluster_.empty() ? 1 : cluster_[0]))),
+                   false};
     }
-    if (uneven_.empty()) return std::nullopt;
-    return Bands{even_, uneven_, height_};
+    if (!is_dealt_) return std::nullopt;
+    return Bands{even_, uneven_, height_, true};
   }
 
   Value* extent_of(const std::vector<size_t>& axes) {
@@ -231,15 +238,23 @@ class Persistence {
     if (body->empty()) return;
     builder_.set_before(body->front());
     std::vector<Value*> indices(grid_.size());
-    Value* number = grid_.size() > 1 || !uneven_.empty() ? short_number(body->arg(0)) : body->arg(0);
-    if (!uneven_.empty()) number = to_and_fro(number);
+    Value* number = grid_.size() > 1 || is_dealt_ ? short_number(body->arg(0)) : body->arg(0);
+    if (is_dealt_) number = to_and_fro(number);
     if (std::optional<Bands> in = bands()) {
+      Value* last = nullptr;
       Value *rows = extent_of(in->rows), *columns = extent_of(in->columns);
       Value* group = tile::min(builder_, rows, in->height);
       Value* band_size = tile::mul(builder_, columns, group);
-      Value* start = tile::mul(builder_, arithmetic(Kind::FloorDiv, number, band_size), group);
-      Value* height = tile::min(builder_, tile::sub(builder_, rows, start), group);
-      Value* within = arithmetic(Kind::Mod, number, band_size);
+      Value* band = arithmetic(Kind::FloorDiv, number, band_size);
+      if (in->joins) {
+        Value* whole = arithmetic(Kind::Max, arithmetic(Kind::FloorDiv, rows, group), natural(1));
+        last = tile::sub(builder_, whole, natural(1));
+        band = tile::min(builder_, band, last);
+      }
+      Value* start = tile::mul(builder_, band, group);
+      Value* left = tile::sub(builder_, rows, start);
+      Value* height = last ? select(arithmetic(Kind::Eq, band, last), left, group) : tile::min(builder_, left, group);
+      Value* within = tile::sub(builder_, number, tile::mul(builder_, band, band_size));
       number_along(in->rows, tile::add(builder_, start, arithmetic(Kind::Mod, within, height)), indices);
       number_along(in->columns, arithmetic(Kind::FloorDiv, within, height), indices);
     } else {
@@ -302,7 +317,9 @@ class Persistence {
   Builder builder_;
   std::vector<int64_t> cluster_;  ///< programs along the first axes of the grid; none without clusters
   std::vector<Dim> grid_;         ///< of clusters, or of programs
-  std::vector<size_t> even_, uneven_;  ///< axes along which programs take equally long, and others
+  std::vector<size_t> even_, uneven_;  ///< axes along which programs take longer or shorter are uneven
+  bool is_grouped_ = false;            ///< the schedule says how programs are numbered
+  bool is_dealt_ = false;              ///< long and short programs are dealt out to workers
   Dim programs_{};
   Value *first_ = nullptr, *step_ = nullptr;  ///< the worker's number, and how many work
   Value* height_ = nullptr;                   ///< the rows of a band where programs take unequally long
