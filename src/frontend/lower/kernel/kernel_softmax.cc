@@ -10,13 +10,13 @@
 //   l'   = l * alpha + rows' sum of p       acc' = acc * alpha + p x v
 //
 // Exponentials are of base 2: exp(c * (s - m')) is exp2(s * k - m' * k) with k = c * log2(e), one fma and one exp2, so
-// that a scale costs nothing. The rounding of m' * k multiplies all weights of a row by one factor, which goes when acc
-// is divided by l; alpha is the quotient of two such numbers, rounded as they were, and keeps that so. Where c * m' is
-// so large that scaled scores beside it are 2 and more apart, the factor could become 0 or inf: there k is a power of 2
-// near c, which leaves differences exact. (Rows that a mask of large finite numbers hides are of this kind: their scores
-// are equal.) A row of which nothing has been seen
-// has m' = -inf; 0 stands in its place, so that its weights are exp2(-inf) = 0. Then l is 0, and a division by such an
-// l gives 0. Beside the largest weight, 1, those below 2^-126 count for nothing: they may be 0 (`flush`).
+// that a scale costs nothing. The rounding of m' * k multiplies all weights of a row by one factor, which goes when
+// acc is divided by l; alpha is the quotient of two such numbers, rounded as they were, and keeps that so. Where c *
+// m' is so large that scaled scores beside it are 2 and more apart, the factor could become 0 or inf: there k is a
+// power of 2 near c, which leaves differences exact. (Rows that a mask of large finite numbers hides are of this kind:
+// their scores are equal.) A row of which nothing has been seen has m' = -inf; 0 stands in its place, so that its
+// weights are exp2(-inf) = 0. Then l is 0, and a division by such an l gives 0. Beside the largest weight, 1, those
+// below 2^-126 count for nothing: they may be 0 (`flush`).
 //
 // Dropout of weights stays with them until then; the sum is of all weights. Weights that the kernel changes otherwise
 // before they are accumulated are those of the block alone, exp(s - max of s), and are brought to the common maximum
