@@ -192,7 +192,7 @@ class Persistence {
   struct Bands {
     std::vector<size_t> rows, columns;
     Value* height;  ///< in clusters: at least one
-    bool joins;     ///< the last band has the rows that are left, too: a low one would end with long programs
+    bool joins;     ///< less than half a band joins the one before it: it would end with long programs
   };
 
   std::optional<Bands> bands() {
@@ -247,8 +247,9 @@ class Persistence {
       Value* band_size = tile::mul(builder_, columns, group);
       Value* band = arithmetic(Kind::FloorDiv, number, band_size);
       if (in->joins) {
-        Value* whole = arithmetic(Kind::Max, arithmetic(Kind::FloorDiv, rows, group), natural(1));
-        last = tile::sub(builder_, whole, natural(1));
+        Value* half = arithmetic(Kind::FloorDiv, group, natural(2));
+        Value* nearest = arithmetic(Kind::FloorDiv, tile::add(builder_, rows, half), group);
+        last = tile::sub(builder_, arithmetic(Kind::Max, nearest, natural(1)), natural(1));
         band = tile::min(builder_, band, last);
       }
       Value* start = tile::mul(builder_, band, group);
