@@ -232,7 +232,7 @@ def check_resumed(folder):
     newest.write_bytes(newest.read_bytes()[:5000])
     done = subprocess.run([str(word) for word in folder.words(*options, "--resume")], cwd=folder.path, check=True,
                           capture_output=True, text=True)
-    assert "step-000120.safetensors cannot be used" in done.stderr and "behind step 119" in done.stderr, done.stderr
+    assert "step-000120.safetensors cannot be used" in done.stderr and "after step 119" in done.stderr, done.stderr
     assert folder.bytes("d/step-000120.safetensors") == folder.bytes("a/step-000120.safetensors")
     records = [json.loads(line) for line in (folder.path / "d.jsonl").read_text().splitlines()]
     assert [record["step"] for record in records] == list(range(1, STEPS + 1))

@@ -101,7 +101,7 @@ def seed_23(seed):
 
 def seed_24(seed):
     """Tile IR: tiles of queries, keys and values in shared memory, accumulators in registers, copies that are waited
-    for, two products in a loop, and the division at its end."""
+    for, two products in a loop, and a division for each row at its end."""
     text = seed.after(until("SharedMemoryAllocationPass"))
     kernel = text[text.index("tile.kernel @flash_attention"):]
     shared = re.findall(r"view<\d x 128 x 128, bf16, .*space = shared.*tile\.alloc_shared", kernel)
@@ -111,7 +111,7 @@ def seed_24(seed):
           r"tile\.copy_async %v",
           r"tile\.role .*\"mma\"", r"tile\.barrier_wait", r"tile\.for", rf"{registers} = tile\.mma ",
           r'tile\.reduce .*kind = "max"', r"tile\.exp2", rf"{registers} = tile\.mma ",
-          rf"{registers} = tile\.div ")
+          r"= tile\.div ", rf"{registers} = tile\.mul ")
 
 
 def seed_25(seed):
