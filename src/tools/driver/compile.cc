@@ -192,7 +192,7 @@ Status Compiler::run() {
   if (!check_stages() || !lower_all()) return failure;
   if (state_->source.library && !diagnostics_.has_errors()) {
     state_->source.library->check_names();
-    warn_of_unused_fast();
+    warn_of_unused_fast(state_->source.library->has_unordered_sums());
   }
   if (diagnostics_.has_errors()) return failure;  // a warning that is an error
   if (options_.progress) options_.progress->begin(0);

@@ -131,7 +131,7 @@ class Compiler {
   Result<bool> make_tiles_smaller(TargetOutput& target, size_t index);
   bool lower_anew(TargetOutput& target, size_t index, Attr halvings);
   void warn_without_entries();
-  void warn_of_unused_fast();
+  void warn_of_unused_fast(bool has_unordered_sums);
   Status write_dump();
   void show_code();
   Status write_bundle();

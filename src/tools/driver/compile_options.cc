@@ -7,6 +7,7 @@
 #include "passes/pipeline.h"
 #include "support/diagnostic_rows.h"
 #include "tools/driver/compile.h"
+#include "tools/driver/io.h"
 
 namespace tessera::driver {
 
@@ -25,9 +26,9 @@ Status Compiler::check_fast() {
 }
 
 /// Once the kernels of the source are built.
-void Compiler::warn_of_unused_fast() {
+void Compiler::warn_of_unused_fast(bool has_unordered_sums) {
   bool is_known = is_lowered() && !is_dump(diagnostics_.sources().file(input_).text());
-  if (!gives_up("nondet") || !is_known || state_->source.library->has_unordered_sums()) return;
+  if (!gives_up("nondet") || !is_known || has_unordered_sums) return;
   diagnostics_.report(diag::unused_relaxation, {}, "nondet").help("leave the option out: every sum has a fixed order");
 }
 
