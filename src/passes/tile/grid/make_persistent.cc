@@ -232,6 +232,27 @@ class Persistence {
     if (!axes.empty()) indices[axes[0]] = rest;
   }
 
+  /// Band after band, and in each of them column by column.
+  void number_in_bands(const Bands& in, Value* number, std::vector<Value*>& indices) {
+    Value* last = nullptr;
+    Value *rows = extent_of(in.rows), *columns = extent_of(in.columns);
+    Value* group = tile::min(builder_, rows, in.height);
+    Value* band_size = tile::mul(builder_, columns, group);
+    Value* band = arithmetic(Kind::FloorDiv, number, band_size);
+    if (in.joins) {
+      Value* half = arithmetic(Kind::FloorDiv, group, natural(2));
+      Value* nearest = arithmetic(Kind::FloorDiv, tile::add(builder_, rows, half), group);
+      last = tile::sub(builder_, arithmetic(Kind::Max, nearest, natural(1)), natural(1));
+      band = tile::min(builder_, band, last);
+    }
+    Value* start = tile::mul(builder_, band, group);
+    Value* left = tile::sub(builder_, rows, start);
+    Value* height = last ? select(arithmetic(Kind::Eq, band, last), left, group) : tile::min(builder_, left, group);
+    Value* within = tile::sub(builder_, number, tile::mul(builder_, band, band_size));
+    number_along(in.rows, tile::add(builder_, start, arithmetic(Kind::Mod, within, height)), indices);
+    number_along(in.columns, arithmetic(Kind::FloorDiv, within, height), indices);
+  }
+
   /// Replaces program ids by indices computed from the loop's index.
   void number_programs(Block* body) {
     std::vector<Op*> ids = all(OpKind::ProgramId);
@@ -241,23 +262,7 @@ class Persistence {
     Value* number = grid_.size() > 1 || is_dealt_ ? short_number(body->arg(0)) : body->arg(0);
     if (is_dealt_) number = to_and_fro(number);
     if (std::optional<Bands> in = bands()) {
-      Value* last = nullptr;
-      Value *rows = extent_of(in->rows), *columns = extent_of(in->columns);
-      Value* group = tile::min(builder_, rows, in->height);
-      Value* band_size = tile::mul(builder_, columns, group);
-      Value* band = arithmetic(Kind::FloorDiv, number, band_size);
-      if (in->joins) {
-        Value* half = arithmetic(Kind::FloorDiv, group, natural(2));
-        Value* nearest = arithmetic(Kind::FloorDiv, tile::add(builder_, rows, half), group);
-        last = tile::sub(builder_, arithmetic(Kind::Max, nearest, natural(1)), natural(1));
-        band = tile::min(builder_, band, last);
-      }
-      Value* start = tile::mul(builder_, band, group);
-      Value* left = tile::sub(builder_, rows, start);
-      Value* height = last ? select(arithmetic(Kind::Eq, band, last), left, group) : tile::min(builder_, left, group);
-      Value* within = tile::sub(builder_, number, tile::mul(builder_, band, band_size));
-      number_along(in->rows, tile::add(builder_, start, arithmetic(Kind::Mod, within, height)), indices);
-      number_along(in->columns, arithmetic(Kind::FloorDiv, within, height), indices);
+      number_in_bands(*in, number, indices);
     } else {
       std::vector<size_t> axes(grid_.size());
       std::iota(axes.begin(), axes.end(), size_t(0));
