@@ -79,7 +79,8 @@ void label_dim(Session& session, DiagnosticEngine::Builder& builder, const DimPl
 
 DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimPlace& a, const DimPlace& b,
                                          const ShapeQuestion* question) {
-  bool certain = blame.certainly_differ(a.dim, b.dim);
+  bool certain = blame.certainly_differ(a.dim, b.dim), is_open = blame.may_be_equal_in_calls(a.dim, b.dim);
+  Session::Reports reports(blame.session(), is_open ? Reporting::Nothing : Reporting::All);
   bool has_shapes = !a.shape.empty() && !b.shape.empty();
   std::string shapes = has_shapes ? fmt::format(" (shapes {} and {})", a.shape, b.shape) : "";
   auto report = [&](auto kind) {

@@ -164,7 +164,13 @@ bool Blame::help_member_conversion(DiagnosticEngine::Builder& builder, Loc objec
 }
 
 bool Blame::certainly_differ(Dim a, Dim b) const {
-  return decide(session_.dims(), ast::CompareOp::Equal, a, b, facts_) == false;
+  return decide(session_.dims(), ast::CompareOp::Equal, a, b, facts_.known) == false;
+}
+
+bool Blame::may_be_equal_in_calls(Dim a, Dim b) const {
+  auto is_part = [&](const std::string& name) { return mentions(a, name) || mentions(b, name); };
+  bool is_open = !facts_.are_all || std::ranges::any_of(facts_.given, is_part);
+  return is_open && !certainly_differ(a, b);
 }
 
 std::optional<size_t> Blame::differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const {
@@ -204,7 +210,7 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
 }
 
 void Blame::help_clause(DiagnosticEngine::Builder& builder, const DimFact& asked, std::string_view when) const {
-  std::string clause = clause_for(session_.dims(), asked, facts_);
+  std::string clause = clause_for(session_.dims(), asked, facts_.known);
   if (!clause.empty()) builder.help(fmt::format("{}, say so in the signature{}: `where {}`", when, of_entry(), clause));
 }
 

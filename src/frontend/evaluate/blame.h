@@ -23,13 +23,19 @@
 
 namespace tessera::frontend {
 
+/// What is known of sizes where something is evaluated.
+struct SizeFacts {
+  std::vector<DimFact> known;  ///< relations that hold
+  bool are_all = true;         ///< false where more may hold: a clause or a condition depends on what a call gives
+  std::vector<std::string> given;  ///< sizes that calls give as numbers, not as extents of tensors
+};
+
 class Blame {
  public:
   using DeclaredAt = std::function<Loc(const Value*)>;
-  /// `frames` are the calls in progress and `facts` the relations between sizes that hold, both as they change;
-  /// `declared_at` gives the place of an argument of what is built, unknown for any other value.
-  Blame(Session& session, const std::vector<CallFrame>& frames, const std::vector<DimFact>& facts,
-        DeclaredAt declared_at)
+  /// `frames` are the calls in progress and `facts` what is known of sizes, both as they change; `declared_at` gives
+  /// the place of an argument of what is built, unknown for any other value.
+  Blame(Session& session, const std::vector<CallFrame>& frames, const SizeFacts& facts, DeclaredAt declared_at)
       : session_(session), frames_(frames), facts_(facts), declared_at_(std::move(declared_at)) {}
 
   Session& session() const { return session_; }
@@ -71,6 +77,8 @@ class Blame {
   // Sizes and shapes.
   /// Whether two sizes are different whatever they are, given the facts.
   bool certainly_differ(Dim a, Dim b) const;
+  /// Whether two sizes may be equal by what is not known here, but where the function is called.
+  bool may_be_equal_in_calls(Dim a, Dim b) const;
   /// The axis of two shapes of one rank that keeps them apart: one that is certain to where there is one, else the
   /// first. An extent of 1 fits any where it may be repeated.
   std::optional<size_t> differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const;
@@ -159,7 +167,7 @@ class Blame {
 
   Session& session_;
   const std::vector<CallFrame>& frames_;
-  const std::vector<DimFact>& facts_;
+  const SizeFacts& facts_;
   DeclaredAt declared_at_;
   std::unordered_map<const Value*, DTypeChoice> dtype_choices_;
   std::unordered_map<const Value*, AxisChoice> axis_choices_;

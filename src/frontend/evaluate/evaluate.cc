@@ -249,6 +249,7 @@ bool calls_by_name(const ast::Expr& expr, std::string_view function) {
 Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope) {
   Datum condition = evaluate(*node.condition, scope);
   if (is_open() && is_unknown(condition)) {
+    leave_facts_open();
     evaluate(*node.then_value, scope);
     evaluate(*node.else_value, scope);
     return Datum::poison();
@@ -375,6 +376,7 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
           expect_bool(evaluate(*condition, scope), condition->loc, "the condition");
       if (!truth) elements.push_back(Datum::poison());
       if (!truth && !is_open()) return;
+      if (!truth) leave_facts_open();
       taken = taken && truth.value_or(true);
     }
     if (taken) run_clauses(node, clause + 1, scope, entries, elements);

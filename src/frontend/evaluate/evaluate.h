@@ -123,9 +123,20 @@ class Evaluator {
 
   // Sizes.
   /// Relations between dims that hold throughout: `where` clauses of the entry.
-  std::vector<DimFact>& facts() { return facts_; }
+  std::vector<DimFact>& facts() { return facts_.known; }
+  void forget_facts() {
+    facts_.known.clear();
+    facts_.are_all = true;
+  }
+  /// A size that calls give as a number.
+  Datum given_size(std::string_view name) {
+    facts_.given.emplace_back(name);
+    return Datum::dim(dims().symbol(name));
+  }
+  /// From here on more may hold: what a clause or a condition says is for a call to say.
+  void leave_facts_open() { facts_.are_all = false; }
   /// The dim as the facts let it be written: 64*(S//64) is S where S % 64 == 0.
-  Dim simplified(Dim dim) const { return one_form(dims(), dim, facts_); }
+  Dim simplified(Dim dim) const { return one_form(dims(), dim, facts_.known); }
   /// Whether a relation between dims holds, given the facts; reports when it cannot be decided.
   std::optional<bool> decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc);
 
@@ -295,7 +306,7 @@ class Evaluator {
   Lowering& lowering_;
   const Arguments arguments_;
   std::vector<CallFrame> frames_;
-  std::vector<DimFact> facts_;
+  SizeFacts facts_;
   Blame blame_{session_, frames_, facts_, [this](const Value* value) { return lowering_.declared_at(value); }};
   size_t asked_ = 0;  ///< how often the budget was
   std::optional<size_t> counted_ops_;  ///< of what is built

@@ -582,7 +582,10 @@ bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope
     Datum holds = evaluate(*clause, scope);
     auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
     pop_frame();
-    if (!truth && is_open()) continue;
+    if (!truth && is_open()) {
+      leave_facts_open();
+      continue;
+    }
     if (!truth) return false;
     if (*truth) continue;
     std::map<std::string, ClauseValue> values = clause_values(*clause, scope);

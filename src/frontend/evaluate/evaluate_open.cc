@@ -27,6 +27,7 @@ Flow Evaluator::explore_arms(const ast::If& stmt, size_t first, Scope& scope) {
   std::vector<ast::StmtList> bodies;
   for (size_t i = first; i < stmt.arms.size(); ++i) bodies.push_back(stmt.arms[i].body);
   bodies.push_back(stmt.else_body);
+  leave_facts_open();
   std::map<std::string_view, Datum> before;  // of the names that arms assign
   for (ast::StmtList body : bodies) {
     for (std::string_view name : names::assigned_names(body)) {
@@ -97,7 +98,7 @@ Datum Evaluator::open_instance(const ModuleReference& module) {
     bool is_size = pattern.kind == PatternKind::DimParam ||
                    (pattern.kind == PatternKind::Scalar && is_integer(pattern.dtype));
     Datum value = Datum::poison();
-    if (is_size) value = Datum::dim(dims().symbol(parameter.name.text));
+    if (is_size) value = given_size(parameter.name.text);
     if (pattern.kind == PatternKind::DTypeParam) value = Datum::dtype(DType::F32);
     arguments.push_back({std::string(parameter.name.text), std::move(value), parameter.loc});
   }

@@ -535,7 +535,7 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, cons
     auto decides = [](const CallFrame& frame) { return frame.is_clause || frame.is_trip || frame.is_shared; };
     bool has_calls = lowering_.built() && lowering_.built()->level() == Level::Graph && !is_open();
     bool is_left_open = has_calls && !frames_.empty() && std::ranges::none_of(frames_, decides);
-    if (is_left_open && !decide(dims(), op, x, y, facts_)) {
+    if (is_left_open && !decide(dims(), op, x, y, facts_.known)) {
       Datum operands[] = {a, b};
       return apply(elementwise_kind(op), operands, at);
     }
@@ -554,7 +554,7 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, cons
 }
 
 std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc) {
-  std::optional<bool> holds = decide(dims(), op, a, b, facts_);
+  std::optional<bool> holds = decide(dims(), op, a, b, facts_.known);
   if (!holds) blame_.report_undecided(op, a, b, loc);
   return holds;
 }

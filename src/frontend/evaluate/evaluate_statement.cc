@@ -106,7 +106,10 @@ Flow Evaluator::give_up() {
 }
 
 Flow Evaluator::skip(ast::StmtList body, Scope& scope) {
-  if (is_open()) return explore(body, scope);
+  if (is_open()) {
+    leave_facts_open();
+    return explore(body, scope);
+  }
   if (ast::return_in(body)) return give_up();
   for (std::string_view name : names::assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
   return Flow::Next;

@@ -47,12 +47,12 @@ Op* GraphBuilder::make_function(std::string_view role, Loc loc) {
 void GraphBuilder::end_function() {
   function_ = {};
   builder_.set_end(nowhere_);
-  evaluator_.facts().clear();
+  evaluator_.forget_facts();
 }
 
 void GraphBuilder::begin_function(std::string_view role, std::string_view symbol, Loc loc) {
   function_ = {};
-  evaluator_.facts().clear();
+  evaluator_.forget_facts();
   function_.op = make_function(role, loc);
   function_.name = symbol;
   set_symbol_name(function_.op, symbol);
@@ -328,7 +328,10 @@ bool GraphBuilder::assume_where(const Function& function, const Signature& signa
       continue;
     }
     if (const SignatureParameter* input = input_in(session().free_names(*clause), signature, scope)) {
-      if (function.kind != FunctionKind::Jit) continue;  // its callers say the value
+      if (function.kind != FunctionKind::Jit) {  // its callers say the value
+        evaluator_.leave_facts_open();
+        continue;
+      }
       std::string what = fmt::format("a 'where' clause of an entry on the value of '{}'", input->name);
       evaluator_.unsupported(clause->loc, what);
       return false;
@@ -336,7 +339,8 @@ bool GraphBuilder::assume_where(const Function& function, const Signature& signa
     const auto* compare = ast::as<ast::Compare>(clause);
     bool good = compare && compares_sizes(*compare, scope) ? assume(*compare, signature, scope)
                                                            : check_entry_clause(*clause, scope);
-    if (!good) return false;
+    if (!good && !evaluator_.is_open()) return false;
+    if (!good) evaluator_.leave_facts_open();
   }
   return true;
 }

@@ -1,5 +1,7 @@
 // Functions that nothing calls: they are run as entries are, for their errors.
 
+#include <algorithm>
+
 #include "frontend/lower/graph/graph_builder.h"
 
 namespace tessera::frontend {
@@ -35,7 +37,10 @@ void GraphBuilder::explore_body(const Function& function, const Signature& signa
   }
   for (const auto& [name, dtype] : dtypes) scope->set(name, Datum::dtype(dtype), function.loc);
   for (const DeclaredSymbol& symbol : signature.dims) {
-    scope->set(symbol.name, Datum::dim(dims().symbol(symbol.name)), symbol.loc);
+    auto is_it = [&](const SignatureParameter& parameter) { return parameter.name == symbol.name; };
+    bool is_given = std::ranges::any_of(signature.parameters, is_it);
+    Datum size = is_given ? evaluator_.given_size(symbol.name) : Datum::dim(dims().symbol(symbol.name));
+    scope->set(symbol.name, std::move(size), symbol.loc);
   }
   (void)assume_where(function, signature, *scope);
   for (const SignatureParameter& parameter : signature.parameters) explore_parameter(parameter, *scope);

@@ -95,8 +95,7 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   if (!check_size(blame(), *shape, arguments.call)) return Datum::poison();
   Dim wanted = evaluator_.simplified(element_count(dims(), *shape));
   if (wanted != count) {
-    bool depends_on_sizes = evaluator_.is_open() && !blame().certainly_differ(wanted, count);
-    if (depends_on_sizes) return Datum::poison();
+    if (blame().may_be_equal_in_calls(wanted, count)) return Datum::poison();
     auto builder = report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text, to_text(*shape),
                           wanted->text);
     builder.label(x->origin.known() ? x->origin : arguments.locs[0],
