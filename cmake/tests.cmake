@@ -2,7 +2,8 @@
 
 # tessera_unit_entries(layer sources...): one test for each file with test cases of unit_<layer>, so
 # that slow files are seen and run side by side. A file all of whose cases have a tag [shard-N], in their first line,
-# has one for each N.
+# has one for each N. A file whose case has a tag [files-FOLDER] has one for each tests/FOLDER/*.tsr, by which the case
+# names its sections: FOLDER/NAME.
 function(tessera_unit_entries layer)
   foreach(source ${ARGN})
     file(STRINGS ${source} cases REGEX "^TEST_CASE|^TEMPLATE_TEST_CASE")
@@ -20,7 +21,14 @@ function(tessera_unit_entries layer)
       string(REGEX REPLACE "[^0-9]" "" number ${shard})
       add_test(NAME unit_${layer}/${name}_${number} COMMAND unit_${layer} --warn NoTests -\# "[#${stem}]${shard}")
     endforeach()
-    if(cases AND NOT shards)
+    if(cases MATCHES "\\[files-([a-z]+)\\]")
+      set(folder ${CMAKE_MATCH_1})
+      file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${folder}/*.tsr)
+      foreach(file ${files})
+        get_filename_component(each ${file} NAME_WE)
+        add_test(NAME ${folder}/${each} COMMAND unit_${layer} --warn NoTests -\# "[#${stem}]" -c ${each})
+      endforeach()
+    elseif(cases AND NOT shards)
       add_test(NAME unit_${layer}/${name} COMMAND unit_${layer} --warn NoTests -\# "[#${stem}]")
     endif()
   endforeach()
