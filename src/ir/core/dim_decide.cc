@@ -103,12 +103,11 @@ Truth equals_zero(DimTable& dims, DimProver& prover, Dim difference, std::span<c
 
 Truth negation(Truth truth) { return truth ? Truth(!*truth) : truth; }
 
-/// Without a look at remainders.
-Truth decide_polynomial(DimTable& dims, const Comparison& asked, const Premises& premises) {
+/// Without a look at remainders. The prover has the premises.
+Truth decide_polynomial(DimTable& dims, const Comparison& asked, const Premises& premises, DimProver& prover) {
   Dim difference = asked.difference;
   if (difference->overflow) return std::nullopt;
   if (auto constant = difference->constant()) return compare_constant(*constant, asked.relation);
-  DimProver prover(dims, premises.non_negative(), premises.non_zero());
   Dim negative = dims.mul(dims.constant(-1), difference);
   // a < b and a > b are each other's, and so are a <= b and a > b.
   auto below = [&](Dim sign, Dim opposite) -> Truth {
@@ -161,7 +160,9 @@ class Cases {
       for (const Comparison& fact : facts_) facts.push_back({fact.relation, moved(dims, fact.difference, number)});
       Premises premises(dims, facts);
       if (!premises.consistent()) continue;
-      Truth truth = decide_polynomial(dims, {asked_.relation, moved(dims, asked_.difference, number)}, premises);
+      DimProver prover(dims, premises.non_negative(), premises.non_zero());
+      Comparison asked{asked_.relation, moved(dims, asked_.difference, number)};
+      Truth truth = decide_polynomial(dims, asked, premises, prover);
       if (!truth || (common && common != truth)) return std::nullopt;
       common = truth;
     }
@@ -198,26 +199,53 @@ class Cases {
 
 }  // namespace
 
-Truth decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts) {
+/// What is made of facts, once for all questions.
+struct DimDecider::Knowledge {
+  Knowledge(DimTable& dims, std::span<const DimFact> facts)
+      : rules(dims, facts),
+        known(comparisons(dims, facts, rules)),
+        premises(dims, known),
+        prover(dims, premises.non_negative(), premises.non_zero()) {}
+
+  static std::vector<Comparison> comparisons(DimTable& dims, std::span<const DimFact> facts, const DimRules& rules) {
+    std::vector<Comparison> known;
+    for (const DimFact& fact : facts.first(std::min(facts.size(), max_facts))) {
+      Dim difference = dims.sub(fact.left, fact.right), reduced = rules.reduced(difference);
+      // An equality that rewrites what it is of says of the rest that it is no less than what is gone.
+      bool is_gone = fact.relation == Relation::Equal && reduced->is_constant(0);
+      bool rewrites = is_gone && !as_multiple(fact.left, fact.right);
+      known.push_back({fact.relation, rewrites ? difference : reduced});
+    }
+    return known;
+  }
+
+  DimRules rules;
+  std::vector<Comparison> known;
+  Premises premises;
+  DimProver prover;
+};
+
+DimDecider::DimDecider(DimTable& dims, std::span<const DimFact> facts)
+    : dims_(dims), facts_(facts.begin(), facts.end()) {}
+
+DimDecider::~DimDecider() = default;
+
+Truth DimDecider::decide(const DimFact& asked) {
   if (asked.left->overflow || asked.right->overflow) return std::nullopt;
-  Dim plain = dims.sub(asked.left, asked.right);
+  Dim plain = dims_.sub(asked.left, asked.right);
   if (auto constant = plain->constant()) return compare_constant(*constant, asked.relation);
   if (Truth sure = compare_interval(interval(plain), asked.relation)) return sure;
-  DimRules rules(dims, facts);
-  Comparison goal{asked.relation, rules.reduced(plain)};
+  if (!knowledge_) knowledge_ = std::make_unique<Knowledge>(dims_, facts_);
+  Comparison goal{asked.relation, knowledge_->rules.reduced(plain)};
   if (goal.difference->overflow) goal.difference = plain;
-  std::vector<Comparison> known;
-  for (const DimFact& fact : facts) {
-    if (known.size() == max_facts) break;
-    Dim difference = dims.sub(fact.left, fact.right), reduced = rules.reduced(difference);
-    // An equality that rewrites what it is of says of the rest that it is no less than what is gone.
-    bool rewrites = fact.relation == Relation::Equal && reduced->is_constant(0) && !as_multiple(fact.left, fact.right);
-    known.push_back({fact.relation, rewrites ? difference : reduced});
-  }
-  if (Truth truth = decide_polynomial(dims, goal, Premises(dims, known))) return truth;
+  if (Truth truth = decide_polynomial(dims_, goal, knowledge_->premises, knowledge_->prover)) return truth;
   if (goal.difference->overflow || goal.difference->text.size() > max_text) return std::nullopt;
-  Cases cases(goal, known);
+  Cases cases(goal, knowledge_->known);
   return cases.exist() ? cases.decide() : std::nullopt;
+}
+
+Truth decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts) {
+  return DimDecider(dims, facts).decide(asked);
 }
 
 Dim one_form(DimTable& dims, Dim dim, std::span<const DimFact> facts) {

@@ -4,6 +4,7 @@
 //
 // As an attribute a fact is {left = <K % 8>, relation = "==", right = <0>}; a guard has the source's text beside them.
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -32,8 +33,25 @@ struct DimFact {
   std::string text() const;
 };
 
-/// Whether the relation holds for all sizes (true), for none (false), or depends on them, given that every size is
-/// at least 0 and the facts hold.
+/// Answers questions about sizes, given that every size is at least 0 and the facts hold. What the facts say is worked
+/// out once, for the first question that needs it.
+class DimDecider {
+ public:
+  DimDecider(DimTable& dims, std::span<const DimFact> facts);
+  ~DimDecider();
+
+  /// Whether the relation holds for all sizes (true), for none (false), or depends on them.
+  std::optional<bool> decide(const DimFact& asked);
+
+ private:
+  struct Knowledge;
+
+  DimTable& dims_;
+  std::vector<DimFact> facts_;
+  std::unique_ptr<Knowledge> knowledge_;
+};
+
+/// The answer to a single question.
 std::optional<bool> decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts = {});
 /// The one form of a dim among those that the facts make equal: equal sizes are equal pointers (dim_rules.h).
 Dim one_form(DimTable& dims, Dim dim, std::span<const DimFact> facts);

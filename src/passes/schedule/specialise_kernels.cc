@@ -178,10 +178,11 @@ class Specialisation {
   /// As `decide`, which variants of a launch ask the same, and so do the layers of a model.
   std::optional<bool> decided(const DimFact& fact, const Facts& facts) {
     auto key_of = [](const DimFact& each) { return FactKey(each.relation, each.left, each.right); };
-    std::vector<FactKey> key{key_of(fact)};
-    std::ranges::transform(facts, std::back_inserter(key), key_of);
-    auto [known, is_new] = decided_.try_emplace(std::move(key));
-    if (is_new) known->second = decide(table_, fact, facts);
+    std::vector<FactKey> given;
+    std::ranges::transform(facts, std::back_inserter(given), key_of);
+    auto [answers, is_new] = answers_.try_emplace(std::move(given), table_, facts);
+    auto [known, is_first] = answers->second.known.try_emplace(key_of(fact));
+    if (is_first) known->second = answers->second.decider.decide(fact);
     return known->second;
   }
 
@@ -509,7 +510,12 @@ class Specialisation {
   Facts known_;                 ///< where the launch at hand stands
   std::vector<Facts> refused_;  ///< each never hold together there
   using FactKey = std::tuple<Relation, Dim, Dim>;
-  std::map<std::vector<FactKey>, std::optional<bool>> decided_;  ///< by a fact, and what it was to follow from
+  struct Answers {
+    Answers(DimTable& table, const Facts& facts) : decider(table, facts) {}
+    DimDecider decider;
+    std::map<FactKey, std::optional<bool>> known;
+  };
+  std::map<std::vector<FactKey>, Answers> answers_;  ///< by the facts from which they follow
   std::string general_name_;  ///< of the kernel that the launch at hand always may run
   std::map<Op*, std::vector<Op*>> made_;
   std::set<Op*> were_used_;
