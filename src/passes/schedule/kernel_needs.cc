@@ -18,6 +18,9 @@ namespace in = schedule::in;
 namespace {
 
 constexpr int64_t vector_bytes = 16;
+/// Elements that an axis that is taken whole is thought to have, and how many times as many elements as another access
+/// moves make it worth no vectors: an index, or a number, for each row.
+constexpr int64_t whole_row = 64, much_more = 16;
 
 Dim product_of(DimTable& table, const DimTerm& term) {
   Dim product = table.constant(1);
@@ -107,19 +110,33 @@ Facts KernelNeeds::result_copies() const {
 }
 
 Facts KernelNeeds::vectors() const {
-  Facts facts;
+  struct Moved {
+    Type memory, tile;
+    int64_t elements;
+  };
+  std::vector<Moved> all;
+  int64_t most = 0;
+  auto add = [&](Type memory, Type tile) {
+    int64_t elements = 1;
+    for (Dim dim : tile->dims) elements *= dim->constant().value_or(whole_row);
+    all.push_back({memory, tile, elements});
+    most = std::max(most, elements);
+  };
   walk(kernel_, [&](Op* op) {
-    Facts of_access;
-    bool possible = false;
     if (op->is(schedule::info(OpKind::Load))) {
-      possible = add_vector(op->in(in::Load::memory)->type(), op->result()->type(), of_access);
+      add(op->in(in::Load::memory)->type(), op->result()->type());
     } else if (op->is(schedule::info(OpKind::Store))) {
-      possible = add_vector(op->in(in::Store::memory)->type(), op->in(in::Store::value)->type(), of_access);
+      add(op->in(in::Store::memory)->type(), op->in(in::Store::value)->type());
     } else if (op->is(schedule::info(OpKind::Gather))) {
-      possible = add_vector(op->in(in::Gather::table)->type(), op->result()->type(), of_access);
+      add(op->in(in::Gather::table)->type(), op->result()->type());
     }
-    if (possible) add_facts(facts, of_access);
   });
+  Facts facts;
+  for (const Moved& each : all) {
+    Facts of_access;
+    bool is_much = each.elements * much_more > most;
+    if (is_much && add_vector(each.memory, each.tile, of_access)) add_facts(facts, of_access);
+  }
   return facts;
 }
 

@@ -36,7 +36,7 @@ class KernelNeeds {
   Facts copies_beside() const;
   /// The same of stores, as far as they can be.
   Facts result_copies() const;
-  /// What lets accesses be vectors of 16 bytes, as far as they can be.
+  /// What lets accesses be vectors of 16 bytes, as far as they can be; not those that move few of the elements.
   Facts vectors() const;
   /// The same of operands of dots that are loaded as they are, beside ones that are computed of what is loaded; nothing
   /// where all are loaded so.
