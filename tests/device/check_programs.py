@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the entries of programs.tsr on a GPU beside the CPU, each with guards and again and again.
+"""Runs the entries of programs.tsr or breadth.tsr on a GPU beside the CPU, each with guards and again and again.
 
 check_programs.py [--runs N] [--target T] [entry…]: results must be within a bound of the CPU's, and the bits of all N
 runs must be the same. With --runs 1 it is what compute-sanitizer watches: nothing but our kernels runs in the process.
@@ -21,8 +21,13 @@ def product(dtype, out=None, transposed=False):
     return [("MK", dtype), ("NK" if transposed else "KN", dtype)], ("MN", out or dtype), SIZES
 
 
+def attention(depth, heads="H", groups="H"):
+    return [(("B", heads, "S", depth), "bf16"), *[(("B", groups, "T", depth), "bf16")] * 2], (
+        ("B", heads, "S", depth), "bf16")
+
+
 # Inputs, the result and the sizes to run at; an extent is a letter or a number, i32 inputs are indices below V.
-ENTRIES = {
+PROGRAMS = {
     "gemm": product("bf16"), "gemm_transposed": product("bf16", transposed=True), "gemm_f16": product("f16"),
     "gemm_f32": product("f32"),
     "gemm_known": ([((264, 136), "bf16"), ((136, 520), "bf16")], ((264, 520), "bf16"), [{}]),
@@ -56,6 +61,39 @@ ENTRIES = {
     "turned": ([("MN", "bf16"), ("NM", "f32")], ("NM", "f32"), ROWS),
 }
 
+# More programs than a GPU runs at once, one, and odd ones.
+KEYS = [dict(B=7, H=10, S=300, T=300), dict(B=1, H=1, S=1, T=1), dict(B=2, H=3, S=129, T=257)]
+IMAGES = [dict(B=2, H=9, W=7, C=64, N=96), dict(B=1, H=1, W=1, C=3, N=5), dict(B=3, H=8, W=16, C=72, N=32)]
+SHARED = [*SIZES, dict(M=16, N=64, K=8192)]
+
+BREADTH = {
+    "attention_64": (*attention(64), KEYS), "attention_192": (*attention(192), KEYS[1:]),
+    "causal_64": (*attention(64), KEYS), "causal_128": (*attention(128), KEYS), "windowed_128": (*attention(128), KEYS),
+    "biased_64": ([*attention(64)[0], ("ST", "bf16")], attention(64)[1], KEYS),
+    "decoded": (*attention(128, 8, 2), [dict(B=1, S=1, T=5000), dict(B=3, S=4, T=77)]),
+    "conv_3x3": ([("BHWC", "bf16"), ((3, 3, "C", "N"), "bf16")], ("BHWN", "bf16"), IMAGES),
+    "conv_7x7": ([(("B", "H", "W", 3), "bf16"), ((7, 7, 3, "N"), "bf16")], (("B", "P", "Q", "N"), "bf16"),
+                 [dict(B=2, H=20, W=18, N=64, P=10, Q=9), dict(B=1, H=7, W=7, N=5, P=4, Q=4)]),
+    "depthwise": ([("BHWC", "bf16"), ((3, 3, 1, "C"), "bf16")], ("BHWC", "bf16"), IMAGES),
+    "gemm_f8": ([("MK", "f8e4m3"), ("NK", "f8e4m3")], ("MN", "bf16"), SHARED),
+    "gemm_i8": ([("MK", "i8"), ("NK", "i8")], ("MN", "i32"), SHARED),
+    "gemm_tf32": ([("MK", "tf32"), ("KN", "tf32")], ("MN", "f32"), SHARED),
+    "bytes_of_weights": ([("MK", "bf16"), ("KN", "i8"), ("N", "f32")], ("MN", "bf16"), SHARED),
+    "halves_of_weights": ([(("M", 512), "bf16"), ((256, "N"), "u8"), ("N", "f32")], ("MN", "bf16"),
+                          [dict(M=8, N=256), dict(M=33, N=72), dict(M=1, N=1)]),
+    "bias_gelu": ([("MK", "bf16"), ("NK", "bf16"), ("N", "bf16")], ("MN", "bf16"), SHARED),
+    "sums_of_matmul": ([("MK", "bf16"), ("KN", "bf16")], ("M", "bf16"), SHARED),
+    "sum_outer": ([("BMN", "bf16")], ("M", "bf16"),
+                  [dict(B=8, M=16, N=100), dict(B=1, M=1, N=1), dict(B=70, M=3, N=7)]),
+    "sorted_rows": ([("MN", "f32")], ("MN", "f32"), [*ROWS, dict(M=1, N=30000)]),
+    "top_8": ([("MN", "f32")], (("M", 8), "f32"), [dict(M=5, N=37), dict(M=2, N=20000)]),
+    "top_100": ([("MN", "f32")], (("M", 100), "f32"), [dict(M=5, N=137), dict(M=2, N=20000)]),
+    "gathered": ([("M", "i32"), ("VD", "bf16")], ("MD", "bf16"), [dict(M=9, V=7, D=40), dict(M=300, V=50, D=129)]),
+    "scattered": ([("VD", "f32"), ("M", "i32"), ("MD", "f32")], ("VD", "f32"),
+                  [dict(M=9, V=7, D=40), dict(M=5000, V=3, D=33), dict(M=2, V=900, D=64)]),
+}
+TABLES = {"breadth": BREADTH}
+
 
 def extents(shape, sizes):
     return tuple(sizes[e] if isinstance(e, str) else e for e in shape)
@@ -70,6 +108,8 @@ def bits_of(values, dtype):
     single = values.astype(numpy.float32).view(numpy.uint32)
     if dtype == "f32":
         return single
+    if dtype == "f8e4m3":  # of 2^-4 to 1.875
+        return (numpy.abs(values) * 39).astype(numpy.uint8) + numpy.uint8(0x18) | (values < 0).astype(numpy.uint8) << 7
     return ((single + 0x7FFF + ((single >> 16) & 1)) >> 16).astype(numpy.uint16)
 
 
@@ -87,9 +127,12 @@ def make_inputs(entry, sizes):
         if dtype == "i32":
             inputs.append((dtype, random.integers(-1, sizes["V"] + 1, extents(shape, sizes)).astype(numpy.int32)
                            .view(numpy.uint32)))
-        elif dtype[0] == "i":
+        elif dtype[0] in "iu":
             kind = device.bits_type(dtype)
             inputs.append((dtype, random.integers(0, 200, extents(shape, sizes)).astype(kind)))
+        elif dtype == "tf32":  # f32 with ten bits of fraction
+            bits = bits_of(random.uniform(-1, 1, extents(shape, sizes)), "f32")
+            inputs.append(("f32", bits & numpy.uint32(0xFFFFE000)))
         else:
             inputs.append((dtype, bits_of(random.uniform(-1, 1, extents(shape, sizes)), dtype)))
     return inputs
@@ -109,7 +152,7 @@ def distance(got, wanted, dtype):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("entries", nargs="*", default=list(ENTRIES))
+    parser.add_argument("entries", nargs="*", help="of the bundle; all of them without one")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--bundle", default="programs")
     options = parser.parse_args()
@@ -118,8 +161,9 @@ def main():
     gpu = device.load(device.context_of(library, "cuda:0"), options.bundle)
     print(f"code for {gpu.target} beside {cpu.target}")
     failures = 0
-    for name in options.entries:
-        entry = ENTRIES[name]
+    entries = TABLES.get(options.bundle, PROGRAMS)
+    for name in options.entries or entries:
+        entry = entries[name]
         shape, dtype = entry[1]
         bound = {"bf16": 2.0**-7, "f16": 2.0**-10, "f32": 1e-5, "f64": 1e-13}.get(dtype, 0)
         for sizes in entry[2]:

@@ -24,6 +24,7 @@ python3 "$here/number_graph.py" >"$folder/numbers.tir"
 compile numbers "$folder/numbers.tir" --cubin --target="$cpu,cuda:sm_90a"
 rm "$folder/numbers.tir"
 compile programs "$here/programs.tsr" --target="$cpu,cuda:sm_90a"
+compile breadth "$here/breadth.tsr" --target="$cpu,cuda:sm_90a" --cubin
 compile programs_sm_80 "$here/programs.tsr" --target="$cpu,cuda:sm_80"
 compile programs_sm_89 "$here/programs.tsr" --target="$cpu,cuda:sm_89"
 compile cpu_only "$here/other.tsr" --target="$cpu"
