@@ -80,6 +80,29 @@ def sort{d}{n}(x: Tensor[M, N, f32]):
 """
 
 
+KNOWN = """
+@kernel.schedule(Schedule(BM=24))
+def k(x: Tensor[1, 48, f16]) -> Tensor[1, 48, f16]:
+    t = tile.context(m=1, n=48)
+    return tile.sort(tile.load(x, (t.i, t.j), (t.m, t.n)))
+
+@jit
+def sort(x: Tensor[1, 48, f16]):
+    return k(x)
+"""
+
+
+def known(folder):
+    """One row of a block of 24: LLVM knows the others, and refers to their constants without a name."""
+    (folder / "known.tsr").write_text(KNOWN)
+    run(BIN / "tesserac", folder / "known.tsr", "-o", folder / "known.bundle", "--target=host")
+    x = RNG.standard_normal((1, 48)).astype(np.float16)
+    np.save(folder / "x.npy", x)
+    run(BIN / "tsr", "run", folder / "known.bundle", "sort", "--input", f"x={folder}/x.npy", "--output",
+        f"sort={folder}/y.npy")
+    assert same(np.load(folder / "y.npy"), wanted(x, 48, 1, False))
+
+
 def merged(folder):
     """Elements that fall and then rise, in blocks that the tensor fills or not."""
     sizes, orders = (1, 2, 50, 64, 300), (False, True)
@@ -144,6 +167,7 @@ def main():
                 assert same(got, right), (cases[n], mode, x, got, right)
         moved(folder)
         merged(folder)
+        known(folder)
 
 
 if __name__ == "__main__":

@@ -130,9 +130,15 @@ class Linker {
     bool is_placed = symbol.st_shndx < object.placed.size() && object.placed[symbol.st_shndx].is_there;
     TSR_CHECK(is_placed, "the symbol '" + name + "' lies outside code and constants");
     const PlacedSection& section = object.placed[symbol.st_shndx];
-    // What an addend to the section as a whole means depends on the instruction.
-    TSR_CHECK(section.piece_bytes == 0 || symbol.getType() != llvm::ELF::STT_SECTION, "merged constants have no name");
     return section.at(symbol.st_value);
+  }
+
+  /// LLVM refers to the section of merged constants as a whole only where nothing is added to a constant's place, which
+  /// is the addend then (shouldRelocateWithSymbol in its ELFObjectWriter).
+  static Place piece_at(const PlacedSection& section, int64_t addend) {
+    bool is_one = addend >= 0 && uint64_t(addend) % section.piece_bytes == 0;
+    TSR_CHECK(is_one, "a kernel refers to a part of merged constants without a name");
+    return section.at(uint64_t(addend));
   }
 
   uint64_t address(const Place& place) const {
@@ -153,8 +159,12 @@ class Linker {
       const Elf::Sym* symbol = readable(object.file.getRelocationSymbol(rela, symbols));
       TSR_CHECK(symbol, "a relocation has no symbol");
       Place from = section.at(rela.r_offset);
-      Place to = place_of(object, *symbol, readable(symbol->getName(names)).str());
-      int64_t distance = int64_t(address(to)) + rela.r_addend - int64_t(address(from));
+      bool is_section = symbol->getType() == llvm::ELF::STT_SECTION;
+      bool is_piece = is_section && object.placed.at(symbol->st_shndx).piece_bytes > 0;
+      Place to = is_piece ? piece_at(object.placed[symbol->st_shndx], rela.r_addend)
+                          : place_of(object, *symbol, readable(symbol->getName(names)).str());
+      int64_t beside = is_piece ? 0 : rela.r_addend;
+      int64_t distance = int64_t(address(to)) + beside - int64_t(address(from));
       std::string& bytes = from.in_code ? code_ : constants_;
       bool fits = from.offset + 4 <= bytes.size() && distance == int32_t(distance);
       TSR_CHECK(fits, "a distance in the code of kernels is too great");
