@@ -20,15 +20,15 @@ void UncalledCheck::check(const SourceModule& file, const ast::Stmt& declaration
   if (const auto* module = ast::as<ast::Module>(&declaration)) return check_module(file, *module, was_run);
   const Function* function = declared_function(file, declaration);
   if (!function || !lacks_run(*function->def, was_run)) return;
-  if (function->kind != FunctionKind::Kernel) return check_function(*function);
+  if (function->kind != FunctionKind::Kernel) return check_function(*function, was_run(*function->def));
   bool is_exported = kernels_.own_kernel(file, declaration, machine_).has_value();
   if (!is_exported) kernels_.explore(*function, machine_);
 }
 
-void UncalledCheck::check_function(const Function& function) {
+void UncalledCheck::check_function(const Function& function, bool is_called) {
   // In a module of its own: a name is looked for among all that a module has.
   Module scratch(session_.context(), session_.sources(), "explored", Level::Graph);
-  GraphBuilder(session_, scratch, kernels_, Arguments::Open).explore_function(function);
+  GraphBuilder(session_, scratch, kernels_, Arguments::Open).explore_function(function, is_called);
 }
 
 void UncalledCheck::check_module(const SourceModule& file, const ast::Module& module, const WasRun& was_run) {
@@ -48,7 +48,11 @@ void UncalledCheck::check_module(const SourceModule& file, const ast::Module& mo
   if (is_open) builder.explore_initialisers(*instance);
   for (const ast::Stmt* stmt : module.body) {
     const auto* def = ast::as<ast::Def>(stmt);
-    if (def && lacks_run(*def, was_run)) builder.explore_function(*session_.method(*def, *instance->scope()));
+    // An instance has the numbers of its module, which another one need not have.
+    bool is_of_instance = !is_open || (def && was_run(*def));
+    if (def && lacks_run(*def, was_run)) {
+      builder.explore_function(*session_.method(*def, *instance->scope()), is_of_instance);
+    }
   }
 }
 

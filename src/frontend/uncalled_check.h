@@ -24,7 +24,8 @@ class UncalledCheck {
              Reporting reporting = Reporting::OfAnyCall);
 
  private:
-  void check_function(const Function& function);
+  /// Of one that is called something that it defines is not.
+  void check_function(const Function& function, bool is_called);
   void check_module(const SourceModule& file, const ast::Module& module, const WasRun& was_run);
 
   Session& session_;

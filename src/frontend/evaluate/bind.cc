@@ -79,14 +79,23 @@ void label_dim(Session& session, DiagnosticEngine::Builder& builder, const DimPl
 
 DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimPlace& a, const DimPlace& b,
                                          const ShapeQuestion* question) {
-  bool certain = blame.certainly_differ(a.dim, b.dim), is_open = blame.may_be_equal_in_calls(a.dim, b.dim);
-  Session::Reports reports(blame.session(), is_open ? Reporting::Nothing : Reporting::All);
+  using enum Blame::Unproven;
+  bool certain = blame.certainly_differ(a.dim, b.dim);
+  auto standing = blame.unproven({Relation::Equal, a.dim, b.dim});
+  Session::Reports reports(blame.session(), standing == OfCalls ? Reporting::Nothing : Reporting::All);
   bool has_shapes = !a.shape.empty() && !b.shape.empty();
   std::string shapes = has_shapes ? fmt::format(" (shapes {} and {})", a.shape, b.shape) : "";
   auto report = [&](auto kind) {
     return blame.report(kind, loc, a.what, a.dim->text, b.what, b.dim->text + shapes);
   };
-  auto builder = certain ? report(diag::shape_mismatch) : report(diag::unrelated_symbols);
+  auto warn = [&] {
+    return blame.report(diag::unstated_relation, loc, blame.frames().front().name,
+                        fmt::format("{}, which is {}, equal to {}, which is {}{}", a.what, a.dim->text, b.what,
+                                    b.dim->text, shapes));
+  };
+  auto builder = certain                  ? report(diag::shape_mismatch)
+                 : standing == Unstated ? warn()
+                                        : report(diag::unrelated_symbols);
   label_dim(blame.session(), builder, a, loc);
   label_dim(blame.session(), builder, b, loc);
   if ((question && blame.help_shapes(builder, *question)) || certain) return builder;

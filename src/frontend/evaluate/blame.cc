@@ -167,10 +167,11 @@ bool Blame::certainly_differ(Dim a, Dim b) const {
   return decide(session_.dims(), ast::CompareOp::Equal, a, b, facts_.known) == false;
 }
 
-bool Blame::may_be_equal_in_calls(Dim a, Dim b) const {
-  auto is_part = [&](const std::string& name) { return mentions(a, name) || mentions(b, name); };
-  bool is_open = !facts_.are_all || std::ranges::any_of(facts_.given, is_part);
-  return is_open && !certainly_differ(a, b);
+Blame::Unproven Blame::unproven(const DimFact& needed) const {
+  if (facts_.is_called || decide(session_.dims(), needed, facts_.known) == false) return Unproven::Wrong;
+  auto is_part = [&](const std::string& name) { return mentions(needed.left, name) || mentions(needed.right, name); };
+  bool is_stated = facts_.are_all && !frames_.empty() && std::ranges::none_of(facts_.given, is_part);
+  return is_stated ? Unproven::Unstated : Unproven::OfCalls;
 }
 
 std::optional<size_t> Blame::differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const {
@@ -190,6 +191,12 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
   auto clause = std::find_if(frames_.rbegin(), frames_.rend(), [](const CallFrame& frame) { return frame.is_clause; });
   bool is_clause = clause != frames_.rend();
   size_t outside = size_t(std::distance(clause, frames_.rend())) - is_clause;
+  auto asked = as_relation(op);
+  if (is_clause && asked && unproven({*asked, a, b}) == Unproven::Unstated) {
+    auto builder = report_in(outside, diag::unstated_relation, clause->call, frames_[0].name, relation);
+    builder.label(loc, fmt::format("'{}' asks for it here", clause->name));
+    return help_clause(builder, {*asked, a, b});
+  }
   auto builder = is_clause ? report_in(outside, diag::undecided_condition, clause->call, relation)
                            : report(diag::undecided_condition, loc, relation);
   if (is_clause) builder.label(loc, fmt::format("'{}' asks for it here", clause->name));
@@ -198,7 +205,7 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
     builder.help(fmt::format("a loop whose trip count is known at run time is `for i in range({0}):`, in a kernel "
                              "`for k in tile.range({0}, t.k):`",
                              (b->constant() ? a : b)->text));
-  } else if (auto asked = as_relation(op)) {
+  } else if (asked) {
     help_clause(builder, {*asked, a, b});
   }
   bool equates = op == ast::CompareOp::Equal;  // channels, which may stand elsewhere

@@ -26,7 +26,8 @@ namespace tessera::frontend {
 /// What is known of sizes where something is evaluated.
 struct SizeFacts {
   std::vector<DimFact> known;  ///< relations that hold
-  bool are_all = true;         ///< false where more may hold: a clause or a condition depends on what a call gives
+  bool is_called = true;       ///< false of a function that nothing calls: calls may make more of them equal
+  bool are_all = true;         ///< false where a clause or a condition is for calls to decide: more may hold then
   std::vector<std::string> given;  ///< sizes that calls give as numbers, not as extents of tensors
 };
 
@@ -42,6 +43,7 @@ class Blame {
   const SourceManager& sources() const { return session_.sources(); }
   /// The innermost call in progress; null when there is none.
   const CallFrame* frame() const { return frames_.empty() ? nullptr : &frames_.back(); }
+  const std::vector<CallFrame>& frames() const { return frames_; }
   /// Whether the outermost call is that of a kernel.
   bool is_in_kernel() const;
 
@@ -77,8 +79,10 @@ class Blame {
   // Sizes and shapes.
   /// Whether two sizes are different whatever they are, given the facts.
   bool certainly_differ(Dim a, Dim b) const;
-  /// Whether two sizes may be equal by what is not known here, but where the function is called.
-  bool may_be_equal_in_calls(Dim a, Dim b) const;
+  /// What a relation between sizes is that is needed and that nothing proves. Calls of a function that nothing calls
+  /// may see to it: that is warned of where the signature could state it.
+  enum class Unproven : uint8_t { Wrong, Unstated, OfCalls };
+  Unproven unproven(const DimFact& needed) const;
   /// The axis of two shapes of one rank that keeps them apart: one that is certain to where there is one, else the
   /// first. An extent of 1 fits any where it may be repeated.
   std::optional<size_t> differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const;

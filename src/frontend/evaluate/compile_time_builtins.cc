@@ -378,7 +378,8 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
     }
     case BuiltinId::IsKnown: {
       Dim size = evaluator.expect_dim(arguments[0], arguments.locs[0], "the argument of 'is_known'");
-      return size ? Datum::boolean(size->constant().has_value()) : Datum::poison();
+      bool is_for_call = size && !size->constant() && evaluator.is_open();
+      return size && !is_for_call ? Datum::boolean(size->constant().has_value()) : Datum::poison();
     }
     case BuiltinId::IsTuple:
       return Datum::boolean(arguments[0].is_sequence());

@@ -35,7 +35,9 @@ enum class Arguments : uint8_t {
 class Evaluator {
  public:
   Evaluator(Session& session, Lowering& lowering, Arguments arguments = Arguments::Given)
-      : session_(session), lowering_(lowering), arguments_(arguments) {}
+      : session_(session), lowering_(lowering), arguments_(arguments) {
+    facts_.is_called = arguments == Arguments::Given;
+  }
   /// Of compile-time values only.
   explicit Evaluator(Session& session, Arguments arguments = Arguments::Given)
       : Evaluator(session, NoLowering::instance(), arguments) {}

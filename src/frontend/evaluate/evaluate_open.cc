@@ -80,6 +80,9 @@ void Evaluator::explore(const Function& function, Scope& scope) {
     if (parameter.default_value) evaluate(*parameter.default_value, scope);
     scope.set(parameter.name.text, Datum::poison(), parameter.loc);
   }
+  // Under which conditions it would be called is not known.
+  SizeFacts outside = facts_;
+  leave_facts_open();
   push_frame(function.name, "call", Loc{}).function = &function;
   if (function.lambda) {
     evaluate(*function.lambda->body, scope);
@@ -87,6 +90,7 @@ void Evaluator::explore(const Function& function, Scope& scope) {
     execute(function.def->body, scope);
   }
   pop_frame();
+  facts_ = std::move(outside);
 }
 
 Datum Evaluator::open_instance(const ModuleReference& module) {

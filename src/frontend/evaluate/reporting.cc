@@ -11,8 +11,8 @@ namespace tessera::frontend {
 
 namespace {
 
-/// Errors that no arguments of a call mend, and relations that a signature lacks. Those that say "not known at compile
-/// time" are none.
+/// Errors that no arguments of a call mend, and the warning of what a signature lacks. Those that say "nothing proves
+/// it" or "not known at compile time" are none.
 constexpr DiagId of_any_call[] = {
     // Names and members.
     DiagId::unknown_name, DiagId::unknown_member, DiagId::unknown_module, DiagId::unknown_decorator,
@@ -27,7 +27,7 @@ constexpr DiagId of_any_call[] = {
     DiagId::unequal_lengths, DiagId::unsupported_program_size, DiagId::unsupported_evaluation_memory,
     // Types and shapes.
     DiagId::not_a_type, DiagId::malformed_type, DiagId::unknown_policy, DiagId::dtype_is_dimension,
-    DiagId::shape_mismatch, DiagId::unrelated_symbols, DiagId::rank_mismatch, DiagId::bad_reshape,
+    DiagId::shape_mismatch, DiagId::unstated_relation, DiagId::rank_mismatch, DiagId::bad_reshape,
     DiagId::bad_einsum, DiagId::open_extents,
     DiagId::axis_out_of_range, DiagId::unnamed_axis, DiagId::negative_dimension, DiagId::dimension_overflow,
     DiagId::shape_policy, DiagId::wrong_result, DiagId::missing_return,

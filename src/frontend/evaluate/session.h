@@ -58,7 +58,8 @@ class ParamReference : public Object {
 
 /// Diagnostics that say the same of different calls have one number.
 inline uint16_t subject_of(DiagId id) {
-  return uint16_t(id == DiagId::unrelated_symbols ? DiagId::shape_mismatch : id);
+  bool is_relation = id == DiagId::unrelated_symbols || id == DiagId::unstated_relation;
+  return uint16_t(is_relation ? DiagId::shape_mismatch : id);
 }
 
 struct SessionOptions {

@@ -74,7 +74,8 @@ class GraphBuilder final : public Lowering {
   /// @custom_vjp and @custom_jvp are given functions, whether or not a derivative is taken.
   void check_rules(const Function& function);
   /// Runs a function that nothing calls for its errors; nothing is left of it. Of a builder with open arguments.
-  void explore_function(const Function& function);
+  /// What calls have to make equal is only said of one that nothing calls and that is of no instance.
+  void explore_function(const Function& function, bool is_called = false);
   /// Runs the initial values of params of an instance that `open_instance` made.
   void explore_initialisers(const ModuleInstance& instance);
   /// Adds the functions that give params their initial values.

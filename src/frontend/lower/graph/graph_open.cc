@@ -18,11 +18,12 @@ void GraphBuilder::explore_parameter(const SignatureParameter& parameter, Scope&
   if (is_plain && is_state) (void)add_state(pattern, parameter, scope);
 }
 
-void GraphBuilder::explore_function(const Function& function) {
+void GraphBuilder::explore_function(const Function& function, bool is_called) {
   const Signature& signature = session().signature(evaluator_, function);
   if (signature.failed || function.def->is_declaration()) return;
   explore_dtypes(session(), signature, [&](const DTypeChoices& dtypes) {
     begin_function("entry", function.name, function.loc);
+    if (is_called) evaluator_.leave_facts_open();
     explore_body(function, signature, dtypes);
     function_.op->erase();
     end_function();

@@ -95,9 +95,17 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   if (!check_size(blame(), *shape, arguments.call)) return Datum::poison();
   Dim wanted = evaluator_.simplified(element_count(dims(), *shape));
   if (wanted != count) {
-    if (blame().may_be_equal_in_calls(wanted, count)) return Datum::poison();
-    auto builder = report(diag::bad_reshape, arguments.call, subject(*x, "the tensor"), count->text, to_text(*shape),
-                          wanted->text);
+    auto standing = blame().unproven({Relation::Equal, wanted, count});
+    if (standing == Blame::Unproven::OfCalls) return Datum::poison();
+    std::string of = subject(*x, "the tensor");
+    auto warn = [&] {
+      return report(diag::unstated_relation, arguments.call, blame().frames().front().name,
+                    fmt::format("{}, the elements of {}, equal to {}, those of shape {}", count->text, of, wanted->text,
+                                to_text(*shape)));
+    };
+    auto builder = standing == Blame::Unproven::Unstated
+                       ? warn()
+                       : report(diag::bad_reshape, arguments.call, of, count->text, to_text(*shape), wanted->text);
     builder.label(x->origin.known() ? x->origin : arguments.locs[0],
                   fmt::format("its shape is {}", to_text(x->value->type()->dims)));
     if (known && blame().certainly_differ(wanted, count)) {
