@@ -230,12 +230,18 @@ DimDecider::DimDecider(DimTable& dims, std::span<const DimFact> facts)
 
 DimDecider::~DimDecider() = default;
 
-Truth DimDecider::decide(const DimFact& asked) {
+Truth decide_at_once(DimTable& dims, const DimFact& asked) {
   if (asked.left->overflow || asked.right->overflow) return std::nullopt;
-  Dim plain = dims_.sub(asked.left, asked.right);
-  if (auto constant = plain->constant()) return compare_constant(*constant, asked.relation);
-  if (Truth sure = compare_interval(interval(plain), asked.relation)) return sure;
+  Dim difference = dims.sub(asked.left, asked.right);
+  if (auto constant = difference->constant()) return compare_constant(*constant, asked.relation);
+  return compare_interval(interval(difference), asked.relation);
+}
+
+Truth DimDecider::decide(const DimFact& asked) {
+  if (Truth sure = decide_at_once(dims_, asked)) return sure;
+  if (asked.left->overflow || asked.right->overflow) return std::nullopt;
   if (!knowledge_) knowledge_ = std::make_unique<Knowledge>(dims_, facts_);
+  Dim plain = dims_.sub(asked.left, asked.right);
   Comparison goal{asked.relation, knowledge_->rules.reduced(plain)};
   if (goal.difference->overflow) goal.difference = plain;
   if (Truth truth = decide_polynomial(dims_, goal, knowledge_->premises, knowledge_->prover)) return truth;

@@ -51,6 +51,8 @@ class DimDecider {
   std::unique_ptr<Knowledge> knowledge_;
 };
 
+/// The answer as far as constants and bounds of sizes give one, without facts and without a search.
+std::optional<bool> decide_at_once(DimTable& dims, const DimFact& asked);
 /// The answer to a single question.
 std::optional<bool> decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts = {});
 /// The one form of a dim among those that the facts make equal: equal sizes are equal pointers (dim_rules.h).

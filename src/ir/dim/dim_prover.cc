@@ -44,37 +44,37 @@ void DimProver::assume(Dim non_negative) {
 /// Writes S as S + c wherever some fact says that S is at least c.
 void DimProver::raise_symbols() {
   for (int round = 0; round < max_raises; ++round) {
-    bool changed = false;
-    for (size_t i = 0; i < facts_.size() && !changed; ++i) changed = raise_from(facts_[i]);
-    if (!changed) return;
+    std::map<std::string, int64_t, std::less<>> by;
+    for (Dim fact : facts_) add_bounds(fact, by);
+    if (by.empty() || !raise(by)) return;
   }
 }
 
 /// a*P >= c - ... with a positive c: the product P is at least c/a, so each symbol in it is at least 1.
-bool DimProver::raise_from(Dim fact) {
+void DimProver::add_bounds(Dim fact, std::map<std::string, int64_t, std::less<>>& by) {
   for (const DimTerm& term : fact->terms) {
     if (term.coefficient <= 0 || term.factors.empty()) continue;
     Dim product = dims_.mul(dims_.constant(term.coefficient), product_of(dims_, term));
     int64_t least = interval(dims_.sub(product, fact)).low.value_or(0);
     if (least <= 0) continue;
-    if (raise(term, term.factors.size() == 1 ? (least - 1) / term.coefficient + 1 : 1)) return true;
+    int64_t bound = term.factors.size() == 1 ? (least - 1) / term.coefficient + 1 : 1;
+    for (const DimAtom* factor : term.factors) {
+      if (factor->kind != DimAtomKind::Symbol) continue;
+      int64_t& known = by.try_emplace(factor->text, 0).first->second;
+      known = std::max(known, bound);
+    }
   }
-  return false;
 }
 
-/// Writes the symbols of a product as what they are more than `by`.
-bool DimProver::raise(const DimTerm& product, int64_t by) {
+/// Writes symbols as what they are more than that. False where facts would overflow.
+bool DimProver::raise(const std::map<std::string, int64_t, std::less<>>& by) {
   std::map<std::string, Dim, std::less<>> more;
-  for (const DimAtom* factor : product.factors) {
-    if (factor->kind != DimAtomKind::Symbol) continue;
-    more[factor->text] = dims_.add(dims_.symbol(factor->text), dims_.constant(by));
-  }
+  for (const auto& [name, bound] : by) more[name] = dims_.add(dims_.symbol(name), dims_.constant(bound));
   std::vector<Dim> facts;
   for (Dim fact : facts_) {
     facts.push_back(dims_.substitute(fact, more));
     if (facts.back()->overflow) return false;
   }
-  if (more.empty()) return false;
   facts_ = std::move(facts);
   raised_.push_back(std::move(more));
   return true;

@@ -7,7 +7,10 @@
 // bound of an atom (x//k by x) is an inequality like others. The search has a budget of steps; what
 // it does not prove stays open.
 
+#include <cstdint>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "ir/dim/dim_polynomial.h"
@@ -26,8 +29,8 @@ class DimProver {
  private:
   void assume(Dim non_negative);
   void raise_symbols();
-  bool raise_from(Dim fact);
-  bool raise(const DimTerm& product, int64_t by);
+  void add_bounds(Dim fact, std::map<std::string, int64_t, std::less<>>& by);
+  bool raise(const std::map<std::string, int64_t, std::less<>>& by);
   Dim raised(Dim dim) const;
   void bound_atoms(Dim dim);
   void bound_atom(const DimAtom& atom);

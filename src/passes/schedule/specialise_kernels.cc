@@ -63,7 +63,10 @@ constexpr int64_t registers_per_accumulator = 128;
 bool excludes_empty(const DimFact& fact) {
   return fact.relation == Relation::GreaterEqual && fact.right->is_constant(1);
 }
-size_t length(const DimFact& fact) { return fact.left->text.size() + fact.right->text.size(); }
+/// Characters of the longest fact that others are proved from, or it from others. Comparisons of clocks are longer:
+/// they hold where the sizes are known, or where the same is said of both kernels.
+constexpr size_t longest_reasoned = 250;
+bool is_reasoned(const DimFact& fact) { return fact.left->text.size() + fact.right->text.size() <= longest_reasoned; }
 
 class Specialisation {
  public:
@@ -194,19 +197,18 @@ class Specialisation {
       bool always = true, never = false;
       Facts facts = host::assumptions(launch, kernel);
       for (const DimFact& fact : facts) {
-        std::optional<bool> known = decided(fact, known_);
+        std::optional<bool> known = is_reasoned(fact) ? decided(fact, known_) : decide_at_once(table_, fact);
         always &= known == true;
         never |= known == false;
       }
-      Facts here = known_;
+      Facts here = known_, reasoned;
       add_facts(here, facts);
-      never |= !facts.empty() && is_refused(here);
+      std::ranges::copy_if(here, std::back_inserter(reasoned), is_reasoned);
+      never |= !facts.empty() && is_refused(reasoned);
       bool covered = std::ranges::any_of(kept, [&](Op* earlier) {
-        // Short ones first: one that does not follow ends the search, and clocks of launches are long to compare.
-        Facts needed = host::assumptions(launch, earlier);
-        std::ranges::stable_sort(needed, {}, length);
-        return std::ranges::all_of(needed, [&](const DimFact& fact) {
-          return excludes_empty(fact) || has_fact(here, fact) || decided(fact, here) == true;
+        return std::ranges::all_of(host::assumptions(launch, earlier), [&](const DimFact& fact) {
+          if (excludes_empty(fact) || has_fact(here, fact)) return true;
+          return (is_reasoned(fact) ? decided(fact, reasoned) : decide_at_once(table_, fact)) == true;
         });
       });
       // What is covered but for empty sizes is not needed, unless it is all that empty sizes have.
