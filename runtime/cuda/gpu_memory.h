@@ -1,8 +1,10 @@
 #pragma once
 // Memory of a GPU, and page-locked memory of the host.
 
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -28,17 +30,24 @@ class DevicePool : public MemorySource {
  private:
   struct FreeBlock {
     Address address;
-    uint64_t freed_at;  ///< waits_ then
+    uint64_t freed_at;  ///< begun_waits_ then: a later one, when it has ended, makes the block fit to be used
   };
-  Status reuse(std::vector<FreeBlock>& blocks, Address& address);
+  using FreeBlocks = std::map<size_t, std::vector<FreeBlock>>;  ///< by size
+
+  /// A block that was freed, no longer in the table.
+  std::optional<FreeBlock> take_free(size_t size);
+  Status wait_for_work_on(const FreeBlock& block);
   Status allocate_new(size_t bytes, Address& address);
   bool release_free_blocks();
 
   const Gpu& gpu_;
-  std::mutex mutex_;
-  uint64_t waits_ = 0;  ///< how often the GPU has been waited for
+  std::mutex release_mutex_;            ///< of who lacks memory; taken before mutex_
+  std::atomic<uint64_t> releases_ = 0;  ///< how often free blocks went back to the driver
+  std::mutex mutex_;                    ///< guards what follows; the GPU is not waited for while it is held
+  uint64_t begun_waits_ = 0;            ///< how often somebody has begun to wait for the GPU
+  uint64_t ended_wait_ = 0;             ///< the number of the latest of them that has ended
   std::unordered_map<Address, size_t> in_use_;
-  std::map<size_t, std::vector<FreeBlock>> free_;  ///< by size
+  FreeBlocks free_;
 };
 
 class PinnedMemory : public MemorySource {

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <functional>
+#include <future>
 
 #include "unit/runtime/cuda_sample.h"
 
@@ -335,6 +337,67 @@ TEST_CASE("a tensor map that leaves its buffer is refused", "[cuda]") {
   CHECK(tsrLaunch(kernel, nullptr, {}, args, 4) == TSR_EIMAGE);
   CHECK(last_error() ==
         "kernel 'copy_boxes': the tensor map of 'x': it reaches beyond the buffer for these dims");
+}
+
+namespace {
+
+/// Work of another thread, once, while somebody waits for the GPU.
+struct Meanwhile {
+  std::function<void()> work;
+  bool is_done = false;
+  std::future<void> done;
+
+  static void run(void* self) {
+    auto& meanwhile = *static_cast<Meanwhile*>(self);
+    if (!meanwhile.work) return;
+    meanwhile.done = std::async(std::launch::async, std::exchange(meanwhile.work, nullptr));
+    meanwhile.is_done = meanwhile.done.wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who waits for the GPU to use memory again holds up nobody", "[cuda]") {
+  Meanwhile meanwhile;
+  FakeKnobs knobs;
+  knobs.meanwhile = Meanwhile::run;
+  knobs.meanwhile_with = &meanwhile;
+  FakeGpu gpu(knobs);
+  tsr_context_t context = nullptr;
+  REQUIRE(tsrCreateContextFor("cuda:0", &context) == TSR_SUCCESS);
+  constexpr size_t bytes = 100000;
+  void *blocks[3], *other = nullptr;
+  for (void*& block : blocks) REQUIRE(tsrAlloc(context, bytes, TSR_DEVICE, &block) == TSR_SUCCESS);
+  for (void* block : {blocks[0], blocks[1]}) REQUIRE(tsrFree(context, block) == TSR_SUCCESS);
+  tsr_status_t freed = TSR_EINTERNAL, allocated = TSR_EINTERNAL;
+  meanwhile.work = [&] {
+    freed = tsrFree(context, blocks[2]);
+    allocated = tsrAlloc(context, 5 * bytes, TSR_DEVICE, &other);
+  };
+  int waits = gpu.counts().context_waits;
+  void* again = nullptr;
+  REQUIRE(tsrAlloc(context, bytes, TSR_DEVICE, &again) == TSR_SUCCESS);
+  CHECK(meanwhile.is_done);
+  CHECK(freed == TSR_SUCCESS);
+  CHECK(allocated == TSR_SUCCESS);
+  CHECK(again == blocks[1]);
+  CHECK(gpu.counts().context_waits == waits + 1);
+  // What was freed after the wait had begun is waited for; what was freed before is not.
+  REQUIRE(tsrAlloc(context, bytes, TSR_DEVICE, &again) == TSR_SUCCESS);
+  CHECK(again == blocks[2]);
+  CHECK(gpu.counts().context_waits == waits + 2);
+  REQUIRE(tsrAlloc(context, bytes, TSR_DEVICE, &again) == TSR_SUCCESS);
+  CHECK(again == blocks[0]);
+  CHECK(gpu.counts().context_waits == waits + 2);
+  // A wait that fails leaves the block for another time.
+  REQUIRE(tsrFree(context, again) == TSR_SUCCESS);
+  gpu.fail("cuCtxSynchronize", 999);
+  void* refused = nullptr;
+  CHECK(tsrAlloc(context, bytes, TSR_DEVICE, &refused) == TSR_EINTERNAL);
+  CHECK(refused == nullptr);
+  REQUIRE(tsrAlloc(context, bytes, TSR_DEVICE, &refused) == TSR_SUCCESS);
+  CHECK(refused == again);
+  CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
 }
 
 TEST_CASE("memory is kept and given out again only when the GPU is done with it", "[cuda]") {

@@ -332,6 +332,12 @@ int cuCtxPopCurrent_v2(ContextHandle* context) {
 }
 
 int cuCtxSynchronize(void) {
+  FakeKnobs knobs;
+  {
+    Lock lock(machine().mutex);
+    knobs = machine().knobs;
+  }
+  if (knobs.meanwhile) knobs.meanwhile(knobs.meanwhile_with);
   Lock lock(machine().mutex);
   if (int result = enter("cuCtxSynchronize")) return result;
   ++machine().counts.context_waits;

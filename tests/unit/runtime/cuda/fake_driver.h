@@ -52,6 +52,8 @@ struct FakeKnobs {
   int blocks_per_multiprocessor = 2;
   size_t memory = size_t(64) << 20;
   bool is_busy = false;  ///< queries say that work goes on
+  void (*meanwhile)(void*) = nullptr;  ///< what happens while somebody waits for the GPU, with the next
+  void* meanwhile_with = nullptr;
 };
 
 extern "C" {
