@@ -20,7 +20,8 @@ struct Slot {
 };
 constexpr size_t slot_count = 4096;
 Slot slots[slot_count];
-std::atomic<const char*> running = nullptr;
+/// Read by the handler in the thread that faults. In the model "initial-exec" reading it allocates nothing.
+[[gnu::tls_model("initial-exec")]] constinit thread_local const char* volatile running = nullptr;
 struct sigaction former_action;
 
 size_t page_bytes() {
@@ -59,8 +60,7 @@ void report_fault(uintptr_t at) {
     size_t bytes = slot.bytes.load();
     Line line;
     line.add("tessera: ");
-    if (const char* launch = running.load()) line.add(launch);
-    if (!running.load()) line.add("outside of a launch");
+    line.add(running ? running : "outside of a launch");
     line.add(at < memory ? ": an access " : ": an access at byte ");
     line.add(at < memory ? memory - at : at - memory);
     line.add(at < memory ? " bytes before the start of an allocation of " : " of an allocation of ");
@@ -145,10 +145,16 @@ void GuardedPages::free(void* memory) {
   mappings_.erase(found);
 }
 
-RunningLaunch::RunningLaunch(const char* text) : former_(running.exchange(text)) {}
+RunningLaunch::RunningLaunch(const char* text) : former_(running) {
+  running = text;
+}
 
 RunningLaunch::~RunningLaunch() {
   running = former_;
+}
+
+const char* RunningLaunch::current() {
+  return running;
 }
 
 }  // namespace tessera::runtime

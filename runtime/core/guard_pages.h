@@ -28,11 +28,13 @@ class GuardedPages : public MemorySource {
   std::map<void*, Mapping> mappings_;
 };
 
-/// What a fault is said to be in, until the object goes. The text must stay.
+/// What a fault of this thread is said to be in, until the object goes. The text must stay.
 class RunningLaunch {
  public:
   explicit RunningLaunch(const char* text);
   ~RunningLaunch();
+  /// The text of this thread; null outside of a launch. Threads that share its work take it over.
+  static const char* current();
   RunningLaunch(const RunningLaunch&) = delete;
   RunningLaunch& operator=(const RunningLaunch&) = delete;
 

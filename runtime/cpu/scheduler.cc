@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "runtime/core/guard_pages.h"
 #include "runtime/cpu/host_memory.h"
 #include "runtime/files/per_thread.h"
 
@@ -105,7 +106,9 @@ Ran run_short_launch(const Launch& launch, int64_t& next) {
 Ran run_parallel(const Launch& launch, int64_t first) {
   using Range = oneapi::tbb::blocked_range<int64_t>;
   std::atomic<Ran> all = Ran::All;
-  oneapi::tbb::parallel_for(Range(first, launch.programs), [&](const Range& range) {
+  const char* text = RunningLaunch::current();
+  oneapi::tbb::parallel_for(Range(first, launch.programs), [&, text](const Range& range) {
+    RunningLaunch running(text);
     bool is_sample = range.begin() == first;
     auto begin = is_sample ? Clock::now() : Clock::time_point();
     Ran ran = run_programs(launch, range.begin(), range.end());

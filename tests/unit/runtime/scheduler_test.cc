@@ -5,7 +5,13 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <mutex>
 #include <new>
+#include <set>
+#include <string>
+#include <thread>
+
+#include "runtime/core/guard_pages.h"
 
 using namespace tessera::runtime;
 
@@ -15,6 +21,26 @@ thread_local int allocations_left = -1;  // the one after these fails; -1: none 
 
 void count_programs(void* const* buffers, const int64_t*, int64_t first, int64_t last, void*) {
   *static_cast<std::atomic<int64_t>*>(buffers[0]) += last - first;
+}
+
+/// Who ran programs, and whose launch it was to them.
+struct Runners {
+  std::mutex mutex;
+  std::set<std::pair<std::thread::id, std::string>> seen;
+};
+
+/// Waits until a second thread has come, or does not come.
+void note_runner(void* const* buffers, const int64_t*, int64_t, int64_t, void*) {
+  auto& runners = *static_cast<Runners*>(buffers[0]);
+  for (int tries = 0; tries < 2000; ++tries) {
+    {
+      std::lock_guard lock(runners.mutex);
+      const char* text = RunningLaunch::current();
+      runners.seen.emplace(std::this_thread::get_id(), text ? text : "none");
+      if (runners.seen.size() > 1) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 }  // namespace
@@ -55,4 +81,26 @@ TEST_CASE("the threads that were stay where there is no memory for others", "[ru
     CHECK(count == 1000);
   }
   CHECK(refused > 0);
+}
+
+TEST_CASE("threads that share a launch know whose it is", "[runtime]") {
+  Scheduler scheduler;
+  scheduler.set_threads(4);
+  for (const char* title : {"first", "second"}) {
+    Runners runners;
+    std::atomic<float> cost = 0;
+    void* buffers[] = {&runners};
+    Launch launch;
+    launch.kernel = reinterpret_cast<void*>(&note_runner);
+    launch.buffers = buffers;
+    launch.programs = 1000;
+    launch.cost = &cost;
+    {
+      RunningLaunch running(title);
+      CHECK_FALSE(scheduler.run(launch).failed());
+    }
+    CHECK(RunningLaunch::current() == nullptr);
+    CHECK(runners.seen.size() > 1);
+    for (const auto& [thread, text] : runners.seen) CHECK(text == title);
+  }
 }
