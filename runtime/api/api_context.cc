@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "runtime/core/context.h"
+#include "runtime/api/boundary.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/files/threads.h"
@@ -43,7 +43,7 @@ Status environment_checks(uint32_t& checks) {
 Status create_context(std::string_view device, uint32_t checks, tsr_context_t* context) {
   if (!context) return invalid("the place for the context is NULL");
   *context = nullptr;
-  auto made = std::make_unique<tsr_context>();
+  auto made = std::make_unique<Context>();
   if (checks & ~TSR_CHECK_ALL) return invalid("the checks ", checks, " are not a sum of TSR_CHECK_...");
   uint32_t more = 0;
   if (Status status = environment_checks(more); status.failed()) return status;
@@ -58,14 +58,13 @@ Status create_context(std::string_view device, uint32_t checks, tsr_context_t* c
     made->device->memory(kind).budget = &made->budget;
   }
   made->device->set_threads(default_threads());
-  made->default_stream.context = made.get();
-  Status status = made->device->make_default_stream(made->default_stream.work);
+  Status status = made->device->make_default_stream(made->default_stream);
   if (status.failed()) return status;
-  *context = made.release();
+  *context = made.release()->handle.get();
   return ok();
 }
 
-Status allocate(tsr_context& context, size_t bytes, uint32_t flags, void** dptr) {
+Status allocate(Context& context, size_t bytes, uint32_t flags, void** dptr) {
   if (!dptr) return invalid("the place for the pointer is NULL");
   *dptr = nullptr;
   if (flags == 0 || (flags & ~all_memory_flags) != 0) {
@@ -82,14 +81,16 @@ Status allocate(tsr_context& context, size_t bytes, uint32_t flags, void** dptr)
   return ok();
 }
 
-Status copy(tsr_context& context, tsr_stream_t stream, void* to, const void* from, size_t bytes) {
-  Status status =
-      context.enqueue(stream, [=](Queue& queue) { return queue.copy(to, from, bytes); });
-  if (status.failed() || stream) return status;
-  return context.default_stream.work->synchronize(TSR_FOREVER);
+Status copy(Context& context, tsr_stream_t handle, void* to, const void* from, size_t bytes) {
+  Stream* stream = nullptr;
+  if (Status status = find_stream(context, handle, &stream); status.failed()) return status;
+  if (bytes == 0) return ok();
+  if (!to || !from) return invalid("a copy of ", bytes, " bytes has a NULL pointer");
+  Status status = stream->submit([=](Queue& queue) { return queue.copy(to, from, bytes); });
+  return status.failed() || handle ? status : stream->synchronize(TSR_FOREVER);
 }
 
-Status free_memory(tsr_context& context, void* dptr) {
+Status free_memory(Context& context, void* dptr) {
   Memory memory;
   std::lock_guard lock(context.mutex);
   auto found = context.memory.find(dptr);
@@ -124,60 +125,42 @@ tsr_status_t tsrCreateContextWith(const char* device, uint32_t checks, tsr_conte
 }
 
 tsr_status_t tsrDestroyContext(tsr_context_t context) {
-  return at_boundary([&] {
-    delete context;
-    return ok();
-  });
+  return destroy(context, [](Context& ended) { delete &ended; });
 }
 
 tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads) {
-  return at_boundary([&] {
-    if (!context) return invalid("the context is NULL");
+  return with(context, [&](Context& found) {
     if (threads > uint32_t(most_threads)) return invalid(threads, " threads are more than ", uint32_t(most_threads));
-    context->device->set_threads(threads == 0 ? default_threads() : int(threads));
+    found.device->set_threads(threads == 0 ? default_threads() : int(threads));
     return ok();
   });
 }
 
 tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* limits) {
-  return at_boundary([&] {
-    if (!context) return invalid("the context is NULL");
-    context->limits = limits ? *limits : tsr_limits_t{};
-    context->budget.set_limit(context->limits.memory);
+  return with(context, [&](Context& found) {
+    found.set_limits(limits ? *limits : tsr_limits_t{});
     return ok();
   });
 }
 
 tsr_status_t tsrSetTrace(tsr_context_t context, tsr_trace_t trace, void* user) {
-  return at_boundary([&] {
-    if (!context) return invalid("the context is NULL");
-    context->trace = {trace, user};
+  return with(context, [&](Context& found) {
+    found.trace = {trace, user};
     return ok();
   });
 }
 
 tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr) {
-  return at_boundary([&] {
-    if (!context) return invalid("the context is NULL");
-    return allocate(*context, bytes, flags, dptr);
-  });
+  return with(context, [&](Context& found) { return allocate(found, bytes, flags, dptr); });
 }
 
 tsr_status_t tsrFree(tsr_context_t context, void* dptr) {
-  return at_boundary([&] {
-    if (!context) return invalid("the context is NULL");
-    return dptr ? free_memory(*context, dptr) : ok();
-  });
+  return with(context, [&](Context& found) { return dptr ? free_memory(found, dptr) : ok(); });
 }
 
 tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const void* from,
                      size_t bytes) {
-  return at_boundary([&] {
-    if (!context) return invalid("the context is NULL");
-    if (bytes == 0) return ok();
-    if (!to || !from) return invalid("a copy of ", bytes, " bytes has a NULL pointer");
-    return copy(*context, stream, to, from, bytes);
-  });
+  return with(context, [&](Context& found) { return copy(found, stream, to, from, bytes); });
 }
 
 }  // extern "C"

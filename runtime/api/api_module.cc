@@ -2,11 +2,11 @@
 
 #include <cstring>
 
-#include "runtime/core/context.h"
+#include "runtime/api/boundary.h"
+#include "runtime/core/guard_pages.h"
 #include "runtime/core/kernel_log.h"
 #include "runtime/core/launches.h"
 #include "runtime/core/tensor.h"
-#include "runtime/core/guard_pages.h"
 #include "runtime/format/launch_check.h"
 
 using namespace tessera::runtime;
@@ -14,8 +14,8 @@ using tessera::format::in_quotes;
 
 namespace {
 
-Status check_load(tsr_context_t context, uint32_t flags, tsr_module_t* module) {
-  if (!context || !module) return invalid("the context or the place for the module is NULL");
+Status check_load(uint32_t flags, tsr_module_t* module) {
+  if (!module) return invalid("the place for the module is NULL");
   *module = nullptr;
   if (flags & ~(TSR_ALLOW_JIT | TSR_NO_CODE)) {
     return invalid("the flags ", flags, " are other than TSR_ALLOW_JIT and TSR_NO_CODE");
@@ -24,34 +24,31 @@ Status check_load(tsr_context_t context, uint32_t flags, tsr_module_t* module) {
 }
 
 /// Adds a loaded module to its context.
-Status adopt(tsr_context& context, std::unique_ptr<tsr_module> made, tsr_module_t* module) {
-  std::lock_guard lock(context.mutex);
-  *module = made.get();
-  context.modules.emplace(made.get(), std::move(made));
+Status adopt(Context& context, std::unique_ptr<Module> made, tsr_module_t* module) {
+  *module = made->handle.get();
+  context.adopt<Module>(context.modules, std::move(made));
   return ok();
 }
 
-Status load_file(tsr_context& context, const char* path, uint32_t flags, tsr_module_t* module) {
+Status load_image(Context& context, const void* image, size_t size, uint32_t flags, tsr_module_t* module) {
+  if (Status status = check_load(flags, module); status.failed()) return status;
+  if (!image) return invalid("the image is NULL");
+  std::unique_ptr<Module> made;
+  std::string_view bytes(static_cast<const char*>(image), size);
+  Status status = load_module(context, bytes, std::nullopt, flags, made);
+  return status.failed() ? status : adopt(context, std::move(made), module);
+}
+
+Status load_file(Context& context, const char* path, uint32_t flags, tsr_module_t* module) {
+  if (Status status = check_load(flags, module); status.failed()) return status;
+  if (!path) return invalid("the path is NULL");
   auto file = tessera::format::MappedFile::open(path);
   if (!file) return fail(TSR_ENOTFOUND, file.error().text);
   std::string_view image = file->bytes();
-  std::unique_ptr<tsr_module> made;
+  std::unique_ptr<Module> made;
   Status status = load_module(context, image, std::move(*file), flags, made);
   if (status.failed()) return fail(status.code, path, ": ", status.text);
   return adopt(context, std::move(made), module);
-}
-
-/// Work in flight may use the module; it ends first.
-Status unload(tsr_module& module) {
-  tsr_context& context = *module.context;
-  std::unique_ptr<tsr_module> doomed;
-  std::lock_guard lock(context.mutex);
-  context.drain();
-  auto found = context.modules.find(&module);
-  if (found == context.modules.end()) return invalid("the module is not loaded");
-  doomed = std::move(found->second);
-  context.modules.erase(found);
-  return ok();
 }
 
 /// What a launch needs once its arguments have been read.
@@ -61,7 +58,7 @@ struct LaunchWork {
   std::vector<int64_t> dims;
 };
 
-Status read_buffers(const tsr_kernel& kernel, void** args, LaunchWork& work) {
+Status read_buffers(const Kernel& kernel, void** args, LaunchWork& work) {
   for (size_t i = 0; i < kernel.meta->buffers.size(); ++i) {
     const tessera::format::KernelBuffer& buffer = kernel.meta->buffers[i];
     if (!args[i]) return invalid(kernel.meta->name, ": argument ", i, " is NULL");
@@ -76,7 +73,7 @@ Status read_buffers(const tsr_kernel& kernel, void** args, LaunchWork& work) {
   return ok();
 }
 
-Status read_dims(const tsr_kernel& kernel, void** args, LaunchWork& work) {
+Status read_dims(const Kernel& kernel, void** args, LaunchWork& work) {
   size_t first = kernel.meta->buffers.size();
   for (size_t i = 0; i < kernel.meta->dims.size(); ++i) {
     if (!args[first + i]) return invalid(kernel.meta->name, ": argument ", first + i, " is NULL");
@@ -88,7 +85,7 @@ Status read_dims(const tsr_kernel& kernel, void** args, LaunchWork& work) {
 }
 
 /// A NULL pointer is right for an empty buffer only, and memory of tsrAlloc holds the whole buffer.
-Status check_room(tsr_context& context, const tsr_kernel& kernel, const LaunchWork& work) {
+Status check_room(Context& context, const Kernel& kernel, const LaunchWork& work) {
   std::lock_guard lock(context.mutex);
   for (size_t i = 0; i < work.buffers.size(); ++i) {
     const std::string& name = kernel.meta->buffers[i].name;
@@ -109,7 +106,7 @@ Status check_room(tsr_context& context, const tsr_kernel& kernel, const LaunchWo
 }
 
 /// A GPU's block and shared memory are fixed by the code; a caller may leave them 0.
-Status check_block(const tsr_kernel& kernel, const tsr_launch_t& launch) {
+Status check_block(const Kernel& kernel, const tsr_launch_t& launch) {
   const tessera::format::KernelMeta& meta = *kernel.meta;
   const uint32_t given[] = {launch.block_x, launch.block_y, launch.block_z};
   for (size_t axis = 0; axis < 3; ++axis) {
@@ -122,7 +119,7 @@ Status check_block(const tsr_kernel& kernel, const tsr_launch_t& launch) {
                  meta.smem_per_cta);
 }
 
-Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchWork& work) {
+Status choose_grid(const Kernel& kernel, const tsr_launch_t& launch, LaunchWork& work) {
   int64_t programs = 0;
   Status status = size_launch(*kernel.meta, work.dims, programs, work.launch.scratch_bytes);
   if (status.failed()) return status;
@@ -147,7 +144,7 @@ Status choose_grid(const tsr_kernel& kernel, const tsr_launch_t& launch, LaunchW
 }
 
 /// Launches; a checked kernel, or one in a context with checks, is waited for.
-Status run_launch(tsr_context& context, const tsr_kernel& kernel, LaunchWork& work, Queue& queue) {
+Status run_launch(Context& context, const Kernel& kernel, LaunchWork& work, Queue& queue) {
   const tessera::format::KernelMeta& meta = *kernel.meta;
   std::string where = tessera::format::cat("kernel ", in_quotes(meta.name));
   RunningLaunch running(where.c_str());
@@ -165,8 +162,10 @@ Status run_launch(tsr_context& context, const tsr_kernel& kernel, LaunchWork& wo
   return context.debug->check_memory(where, nameless);
 }
 
-Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t& launch,
-                     void** args, size_t nargs) {
+Status launch_kernel(Kernel& kernel, tsr_stream_t handle, const tsr_launch_t& launch, void** args, size_t nargs) {
+  Context* context = kernel.module->context;
+  Stream* stream = nullptr;
+  if (Status status = find_stream(*context, handle, &stream); status.failed()) return status;
   if (!kernel.module->has_code()) return invalid(kernel.meta->name, ": the module was loaded without code");
   size_t buffers = kernel.meta->buffers.size();
   size_t dims = kernel.meta->dims.size();
@@ -178,9 +177,8 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   auto work = std::make_shared<LaunchWork>();
   if (Status status = read_buffers(kernel, args, *work); status.failed()) return status;
   if (Status status = read_dims(kernel, args, *work); status.failed()) return status;
-  tsr_context* context = kernel.module->context;
   if (Status status = check_room(*context, kernel, *work); status.failed()) return status;
-  if (!kernel.module->context->device->facts().is_host) {
+  if (!context->device->facts().is_host) {
     if (Status status = check_block(kernel, launch); status.failed()) return status;
   }
   if (Status status = choose_grid(kernel, launch, *work); status.failed()) return status;
@@ -189,12 +187,10 @@ Status launch_kernel(tsr_kernel& kernel, tsr_stream_t stream, const tsr_launch_t
   work->launch.cost = &kernel.cost;
   work->launch.buffers = work->buffers.data();
   work->launch.dims = work->dims.data();
-  return context->enqueue(
-      stream, [=, &kernel](Queue& queue) { return run_launch(*context, kernel, *work, queue); });
+  return stream->submit([=, &kernel](Queue& queue) { return run_launch(*context, kernel, *work, queue); });
 }
 
-Status read_parameter(tsr_module& module, const char* name, const tsr_tensor_t* tensor,
-                      Argument& value) {
+Status read_parameter(Module& module, const char* name, const tsr_tensor_t* tensor, Argument& value) {
   if (!name || !tensor) return invalid("a parameter's name or tensor is NULL");
   const Parameter* parameter = module.find_parameter(name);
   if (!parameter) return fail(TSR_ENOTFOUND, "the bundle has no parameter ", in_quotes(name));
@@ -219,8 +215,7 @@ Status read_parameter(tsr_module& module, const char* name, const tsr_tensor_t* 
   return ok();
 }
 
-Status bind_parameters(tsr_module& module, size_t count, const char* const* names,
-                       const tsr_tensor_t* const* tensors) {
+Status bind_parameters(Module& module, size_t count, const char* const* names, const tsr_tensor_t* const* tensors) {
   if (count != 0 && (!names || !tensors)) return invalid("the names or tensors are NULL");
   std::vector<Argument> values(count);
   for (size_t i = 0; i < count; ++i) {
@@ -250,80 +245,68 @@ tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path, tsr_modu
 
 tsr_status_t tsrLoadModuleWith(tsr_context_t context, const void* image, size_t size,
                                uint32_t flags, tsr_module_t* module) {
-  return at_boundary([&] {
-    if (Status status = check_load(context, flags, module); status.failed()) return status;
-    if (!image) return invalid("the image is NULL");
-    std::unique_ptr<tsr_module> made;
-    std::string_view bytes(static_cast<const char*>(image), size);
-    Status status = load_module(*context, bytes, std::nullopt, flags, made);
-    return status.failed() ? status : adopt(*context, std::move(made), module);
-  });
+  return with(context, [&](Context& found) { return load_image(found, image, size, flags, module); });
 }
 
 tsr_status_t tsrLoadModuleFileWith(tsr_context_t context, const char* path, uint32_t flags,
                                    tsr_module_t* module) {
-  return at_boundary([&] {
-    if (Status status = check_load(context, flags, module); status.failed()) return status;
-    if (!path) return invalid("the path is NULL");
-    return load_file(*context, path, flags, module);
-  });
+  return with(context, [&](Context& found) { return load_file(found, path, flags, module); });
 }
 
 tsr_status_t tsrUnloadModule(tsr_module_t module) {
-  return at_boundary([&] { return module ? unload(*module) : ok(); });
+  return destroy(module, [](Module& ended) {
+    // Work in flight may use the module; it ends first.
+    Context& context = *ended.context;
+    context.drain();
+    context.drop(context.modules, ended);
+  });
 }
 
 tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target) {
-  return at_boundary([&] {
-    if (!module || !target) return invalid("the module or the place for the target is NULL");
-    *target = module->target.c_str();
+  return with(module, [&](Module& found) {
+    if (!target) return invalid("the place for the target is NULL");
+    *target = found.target.c_str();
     return ok();
   });
 }
 
 tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* kernel) {
-  return at_boundary([&] {
-    if (!module || !name || !kernel) return invalid("the module, name or place is NULL");
-    *kernel = module->find_kernel(name);
-    if (*kernel) return ok();
-    return fail(TSR_ENOTFOUND, "the bundle has no kernel ", in_quotes(name), " for ",
-                module->target);
+  return with(module, [&](Module& found) {
+    if (!name || !kernel) return invalid("the name or the place for the kernel is NULL");
+    Kernel* of_name = found.find_kernel(name);
+    *kernel = of_name ? of_name->handle.get() : nullptr;
+    if (of_name) return ok();
+    return fail(TSR_ENOTFOUND, "the bundle has no kernel ", in_quotes(name), " for ", found.target);
   });
 }
 
 tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void** args,
                        size_t nargs) {
-  return at_boundary([&] {
-    if (!kernel) return invalid("the kernel is NULL");
-    return launch_kernel(*kernel, stream, launch, args, nargs);
-  });
+  return with(kernel, [&](Kernel& found) { return launch_kernel(found, stream, launch, args, nargs); });
 }
 
 tsr_status_t tsrGetParameterCount(tsr_module_t module, size_t* count) {
-  return at_boundary([&] {
-    if (!module || !count) return invalid("the module or the place for the count is NULL");
-    *count = module->parameters.size();
+  return with(module, [&](Module& found) {
+    if (!count) return invalid("the place for the count is NULL");
+    *count = found.parameters.size();
     return ok();
   });
 }
 
 tsr_status_t tsrGetParameterInfo(tsr_module_t module, size_t index, tsr_tensor_info_t* info) {
-  return at_boundary([&] {
-    if (!module || !info) return invalid("the module or the place for the facts is NULL");
-    if (index >= module->parameters.size()) {
-      return fail(TSR_ENOTFOUND, "there are ", module->parameters.size(), " parameters");
+  return with(module, [&](Module& found) {
+    if (!info) return invalid("the place for the facts is NULL");
+    if (index >= found.parameters.size()) {
+      return fail(TSR_ENOTFOUND, "there are ", found.parameters.size(), " parameters");
     }
-    *info = describe_parameter(module->parameters[index]);
+    *info = describe_parameter(found.parameters[index]);
     return ok();
   });
 }
 
 tsr_status_t tsrBindParameters(tsr_module_t module, size_t count, const char* const* names,
                                const tsr_tensor_t* const* tensors) {
-  return at_boundary([&] {
-    if (!module) return invalid("the module is NULL");
-    return bind_parameters(*module, count, names, tensors);
-  });
+  return with(module, [&](Module& found) { return bind_parameters(found, count, names, tensors); });
 }
 
 }  // extern "C"

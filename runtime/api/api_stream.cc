@@ -1,39 +1,59 @@
 // The C interface: streams and events.
 
-#include "runtime/core/context.h"
+#include "runtime/api/boundary.h"
 
 using namespace tessera::runtime;
 
 namespace {
 
-Status record(tsr_event& event, tsr_stream_t stream) {
-  Stream* found = nullptr;
-  std::shared_ptr<Mark> mark;
-  if (Status status = event.context->find_stream(stream, &found); status.failed()) return status;
-  if (Status status = found->record(mark); status.failed()) return status;
-  std::lock_guard lock(event.mutex);
-  event.mark = std::move(mark);
-  return ok();
-}
-
-std::shared_ptr<Mark> mark_of(tsr_event& event) {
+std::shared_ptr<Mark> mark_of(Event& event) {
   std::lock_guard lock(event.mutex);
   return event.mark;
 }
 
-Status wait_for(tsr_event& event, tsr_stream_t stream) {
-  Stream* found = nullptr;
-  if (Status status = event.context->find_stream(stream, &found); status.failed()) return status;
-  std::shared_ptr<Mark> mark = mark_of(event);
-  return mark ? found->wait_for(std::move(mark)) : ok();
+Status create_stream(Context& context, tsr_stream_t* stream) {
+  if (!stream) return invalid("the place for the stream is NULL");
+  auto made = std::make_shared<ContextStream>(context);
+  if (Status status = context.device->make_stream(made->work); status.failed()) return status;
+  *stream = made->handle.get();
+  context.adopt(context.streams, std::move(made));
+  return ok();
 }
 
-Status elapsed(tsr_event& start, tsr_event& end, float* milliseconds) {
-  if (start.context != end.context) return invalid("the events belong to different contexts");
-  std::shared_ptr<Mark> first = mark_of(start);
-  std::shared_ptr<Mark> second = mark_of(end);
-  if (first && second) return second->elapsed_since(*first, *milliseconds);
-  return invalid("an event has not been recorded");
+Status create_event(Context& context, tsr_event_t* event) {
+  if (!event) return invalid("the place for the event is NULL");
+  auto made = std::make_shared<Event>(context);
+  *event = made->handle.get();
+  context.adopt(context.events, std::move(made));
+  return ok();
+}
+
+Status record(Event& event, tsr_stream_t handle) {
+  Stream* stream = nullptr;
+  std::shared_ptr<Mark> mark;
+  if (Status status = find_stream(event.context, handle, &stream); status.failed()) return status;
+  if (Status status = stream->record(mark); status.failed()) return status;
+  std::lock_guard lock(event.mutex);
+  event.mark.swap(mark);
+  return ok();
+}
+
+Status wait_for(Event& event, tsr_stream_t handle) {
+  Stream* stream = nullptr;
+  if (Status status = find_stream(event.context, handle, &stream); status.failed()) return status;
+  std::shared_ptr<Mark> mark = mark_of(event);
+  return mark ? stream->wait_for(std::move(mark)) : ok();
+}
+
+Status elapsed(tsr_event_t start, tsr_event_t end, float* milliseconds) {
+  Event *first = nullptr, *second = nullptr;
+  if (Status status = find(start, &first, "the start event"); status.failed()) return status;
+  if (Status status = find(end, &second, "the end event"); status.failed()) return status;
+  if (!milliseconds) return invalid("the place for the milliseconds is NULL");
+  if (&first->context != &second->context) return invalid("the end event belongs to another context than the start");
+  std::shared_ptr<Mark> from = mark_of(*first), to = mark_of(*second);
+  if (!from || !to) return invalid("the ", from ? "end" : "start", " event has not been recorded");
+  return to->elapsed_since(*from, *milliseconds);
 }
 
 }  // namespace
@@ -41,93 +61,52 @@ Status elapsed(tsr_event& start, tsr_event& end, float* milliseconds) {
 extern "C" {
 
 tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream) {
-  return at_boundary([&] {
-    if (!context || !stream) return invalid("the context or the place for the stream is NULL");
-    auto made = std::make_unique<tsr_stream>();
-    made->context = context;
-    Status status = context->device->make_stream(made->work);
-    if (status.failed()) return status;
-    std::lock_guard lock(context->mutex);
-    *stream = made.get();
-    context->streams.emplace(made.get(), std::move(made));
-    return ok();
-  });
+  return with(context, [&](Context& found) { return create_stream(found, stream); });
 }
 
 tsr_status_t tsrDestroyStream(tsr_stream_t stream) {
-  return at_boundary([&] {
-    if (!stream) return ok();
-    std::unique_ptr<tsr_stream> doomed;
-    std::lock_guard lock(stream->context->mutex);
-    auto found = stream->context->streams.find(stream);
-    doomed = std::move(found->second);
-    stream->context->streams.erase(found);
-    return ok();
+  return destroy(stream, [](ContextStream& ended) {
+    // It stays in the table while its work runs, so that who waits for all work waits for this.
+    ended.work->drain();
+    ended.context.drop(ended.context.streams, ended);
   });
 }
 
 tsr_status_t tsrSynchronizeStream(tsr_stream_t stream, uint32_t milliseconds) {
-  return at_boundary([&] { return stream ? stream->work->synchronize(milliseconds) : ok(); });
+  if (stream) return with(stream, [&](ContextStream& found) { return found.work->synchronize(milliseconds); });
+  return at_boundary(
+      [] { return invalid("the stream is NULL; tsrSynchronize waits for the default stream of a context"); });
 }
 
 tsr_status_t tsrSynchronize(tsr_context_t context, uint32_t milliseconds) {
-  return at_boundary([&] {
-    if (!context) return invalid("the context is NULL");
-    return context->default_stream.work->synchronize(milliseconds);
-  });
+  return with(context, [&](Context& found) { return found.default_stream->synchronize(milliseconds); });
 }
 
 tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event) {
-  return at_boundary([&] {
-    if (!context || !event) return invalid("the context or the place for the event is NULL");
-    auto made = std::make_unique<tsr_event>();
-    made->context = context;
-    std::lock_guard lock(context->mutex);
-    *event = made.get();
-    context->events.emplace(made.get(), std::move(made));
-    return ok();
-  });
+  return with(context, [&](Context& found) { return create_event(found, event); });
 }
 
 tsr_status_t tsrDestroyEvent(tsr_event_t event) {
-  return at_boundary([&] {
-    if (!event) return ok();
-    std::unique_ptr<tsr_event> doomed;
-    std::lock_guard lock(event->context->mutex);
-    auto found = event->context->events.find(event);
-    doomed = std::move(found->second);
-    event->context->events.erase(found);
-    return ok();
-  });
+  return destroy(event, [](Event& ended) { ended.context.drop(ended.context.events, ended); });
 }
 
 tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream) {
-  return at_boundary([&] {
-    if (!event) return invalid("the event is NULL");
-    return record(*event, stream);
-  });
+  return with(event, [&](Event& found) { return record(found, stream); });
 }
 
 tsr_status_t tsrSynchronizeEvent(tsr_event_t event, uint32_t milliseconds) {
-  return at_boundary([&] {
-    if (!event) return invalid("the event is NULL");
-    std::shared_ptr<Mark> mark = mark_of(*event);
+  return with(event, [&](Event& found) {
+    std::shared_ptr<Mark> mark = mark_of(found);
     return mark ? mark->wait(milliseconds) : ok();
   });
 }
 
 tsr_status_t tsrWaitEvent(tsr_stream_t stream, tsr_event_t event) {
-  return at_boundary([&] {
-    if (!event) return invalid("the event is NULL");
-    return wait_for(*event, stream);
-  });
+  return with(event, [&](Event& found) { return wait_for(found, stream); });
 }
 
 tsr_status_t tsrGetElapsedTime(tsr_event_t start, tsr_event_t end, float* milliseconds) {
-  return at_boundary([&] {
-    if (!start || !end || !milliseconds) return invalid("an event or the place is NULL");
-    return elapsed(*start, *end, milliseconds);
-  });
+  return at_boundary([&] { return elapsed(start, end, milliseconds); });
 }
 
 }  // extern "C"

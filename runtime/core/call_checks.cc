@@ -11,8 +11,7 @@ namespace tessera::runtime {
 using format::BufferKind;
 using format::cat;
 
-CallChecks::CallChecks(const tsr_function& function, Frame& frame, Queue& queue,
-                       DebugDevice& device, uint32_t checks)
+CallChecks::CallChecks(const Function& function, Frame& frame, Queue& queue, DebugDevice& device, uint32_t checks)
     : function_(function),
       frame_(frame),
       plan_(frame.plan),

@@ -20,8 +20,7 @@ inline constexpr int64_t canary_zone = memory_alignment;
 
 class CallChecks {
  public:
-  CallChecks(const tsr_function& function, Frame& frame, Queue& queue, DebugDevice& device,
-             uint32_t checks);
+  CallChecks(const Function& function, Frame& frame, Queue& queue, DebugDevice& device, uint32_t checks);
 
   /// Poisons what the call is to write.
   Status begin();
@@ -55,7 +54,7 @@ class CallChecks {
   std::string title(uint32_t buffer) const;
   std::string coordinates(uint32_t buffer, int64_t element) const;
 
-  const tsr_function& function_;
+  const Function& function_;
   Frame& frame_;
   const format::Plan& plan_;
   Queue& queue_;

@@ -1,31 +1,34 @@
 #include "runtime/core/context.h"
 
-tsr_context::~tsr_context() {
+namespace tessera::runtime {
+
+Context::~Context() {
   streams.clear();
-  if (default_stream.work) default_stream.work->drain();
+  if (default_stream) default_stream->drain();
   events.clear();
   modules.clear();
   memory.clear();
-  default_stream.work.reset();
+  default_stream.reset();
 }
 
-void tsr_context::drain() {
-  for (auto& [key, stream] : streams) stream->work->drain();
-  default_stream.work->drain();
+void Context::set_limits(const tsr_limits_t& limits) {
+  most_steps.store(limits.steps, std::memory_order_relaxed);
+  most_milliseconds.store(limits.milliseconds, std::memory_order_relaxed);
+  budget.set_limit(limits.memory);
 }
 
-tessera::runtime::Status tsr_context::find_stream(tsr_stream* stream,
-                                                  tessera::runtime::Stream** found) {
-  if (!stream) stream = &default_stream;
-  if (stream->context != this) {
-    return tessera::runtime::invalid("the stream belongs to another context");
+tsr_limits_t Context::call_limits() const {
+  return {most_steps.load(std::memory_order_relaxed), most_milliseconds.load(std::memory_order_relaxed), 0};
+}
+
+void Context::drain() {
+  std::vector<std::shared_ptr<ContextStream>> all;
+  {
+    std::lock_guard lock(mutex);
+    for (const auto& [key, stream] : streams) all.push_back(stream);
   }
-  *found = stream->work.get();
-  return tessera::runtime::ok();
+  for (const auto& stream : all) stream->work->drain();
+  default_stream->drain();
 }
 
-tessera::runtime::Status tsr_context::enqueue(tsr_stream* stream, tessera::runtime::Work work) {
-  tessera::runtime::Stream* found = nullptr;
-  auto status = find_stream(stream, &found);
-  return status.failed() ? status : found->submit(std::move(work));
-}
+}  // namespace tessera::runtime

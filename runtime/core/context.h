@@ -1,6 +1,7 @@
 #pragma once
 // A context: one device, and all that was made on it.
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,28 +11,55 @@
 #include "runtime/core/module.h"
 #include "runtime/core/stream.h"
 #include "runtime/core/trace.h"
+#include "runtime/handles/handles.h"
 
-struct tsr_context {
+namespace tessera::runtime {
+
+/// Things of one kind that were made on a context.
+template <typename Thing>
+using Owned = std::map<Thing*, std::shared_ptr<Thing>>;
+
+struct Context {
+  Context() = default;
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
   /// Waits for the streams before anything that their work uses goes.
-  ~tsr_context();
+  ~Context();
 
-  tessera::runtime::MemoryBudget budget;  ///< of what comes from the device's memory
-  tsr_limits_t limits{};
-  std::unique_ptr<tessera::runtime::Device> device;
-  tessera::runtime::DebugDevice* debug = nullptr;  ///< the device, where there are checks
-  uint32_t checks = 0;                             ///< TSR_CHECK_…
-  tessera::runtime::Trace trace;
-  tsr_stream default_stream;
-  std::mutex mutex;  ///< guards the tables below
-  std::map<void*, tessera::runtime::Memory> memory;
-  std::map<tsr_module*, std::unique_ptr<tsr_module>> modules;
-  std::map<tsr_stream*, std::unique_ptr<tsr_stream>> streams;
-  std::map<tsr_event*, std::unique_ptr<tsr_event>> events;
+  MemoryBudget budget;                                          ///< of what comes from the device's memory
+  std::atomic<uint64_t> most_steps = 0, most_milliseconds = 0;  ///< of tsr_limits_t
+  std::unique_ptr<Device> device;
+  DebugDevice* debug = nullptr;  ///< the device, where there are checks
+  uint32_t checks = 0;           ///< TSR_CHECK_…
+  Trace trace;
+  std::unique_ptr<Stream> default_stream;
+  std::mutex mutex;  ///< guards the tables below; nobody waits for work while holding it
+  std::map<void*, Memory> memory;
+  Owned<Module> modules;
+  Owned<ContextStream> streams;
+  Owned<Event> events;
+  const Handle<tsr_context_t> handle{this};
 
-  /// The stream, or the default one for null; fails for one of another context.
-  tessera::runtime::Status find_stream(tsr_stream* stream, tessera::runtime::Stream** found);
-  /// Puts work on the stream.
-  tessera::runtime::Status enqueue(tsr_stream* stream, tessera::runtime::Work work);
-  /// Waits for all work of all streams.
+  void set_limits(const tsr_limits_t& limits);
+  /// Those of a call that is made now; memory is the budget's matter.
+  tsr_limits_t call_limits() const;
+
+  /// Adds a thing that was made on the context to its table.
+  template <typename Thing>
+  void adopt(Owned<Thing>& table, std::shared_ptr<Thing> made) {
+    std::lock_guard lock(mutex);
+    Thing* key = made.get();
+    table.emplace(key, std::move(made));
+  }
+  /// Takes a thing out of its table; it goes when the lock is free again.
+  template <typename Thing>
+  void drop(Owned<Thing>& table, Thing& thing) {
+    typename Owned<Thing>::node_type dropped;
+    std::lock_guard lock(mutex);
+    dropped = table.extract(&thing);
+  }
+  /// Waits for all work of all streams. Those that others destroy meanwhile stay for as long.
   void drain();
 };
+
+}  // namespace tessera::runtime

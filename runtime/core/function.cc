@@ -21,15 +21,15 @@ constexpr size_t max_placements = 64;
 /// What an omitted seed reads as.
 alignas(memory_alignment) char zero_seed[memory_alignment];
 
-const Device& device_of(const tsr_function& function) {
+const Device& device_of(const Function& function) {
   return *function.module->context->device;
 }
 
-std::string title_of(const tsr_function& function, uint32_t buffer) {
+std::string title_of(const Function& function, uint32_t buffer) {
   return format::cat(function.plan.entry, ": ", buffer_title(function.plan.buffers[buffer]));
 }
 
-void omit_seed(const tsr_function& function, Argument& argument) {
+void omit_seed(const Function& function, Argument& argument) {
   if (device_of(function).facts().is_host) {
     argument.data = zero_seed;
   } else {
@@ -37,7 +37,7 @@ void omit_seed(const tsr_function& function, Argument& argument) {
   }
 }
 
-Status read_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
+Status read_inputs(Function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
                    std::vector<Argument>& arguments) {
   if (inputs.size() != function.inputs.size()) {
     return invalid(function.plan.entry, ": expected ", function.inputs.size(), " inputs, got ",
@@ -60,7 +60,7 @@ Status read_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
   return ok();
 }
 
-Status read_params(tsr_function& function, std::vector<Argument>& arguments) {
+Status read_params(Function& function, std::vector<Argument>& arguments) {
   for (size_t i = 0; i < function.params.size(); ++i) {
     const Parameter& parameter = function.module->parameters[function.param_slots[i]];
     const PlanBuffer& buffer = function.plan.buffers[function.params[i]];
@@ -79,7 +79,7 @@ Status read_params(tsr_function& function, std::vector<Argument>& arguments) {
 }
 
 /// Fetches the scalars that dims are bound to, where the host cannot read them.
-Status fetch_scalars(tsr_function& function, std::vector<Argument>& arguments) {
+Status fetch_scalars(Function& function, std::vector<Argument>& arguments) {
   Device& device = *function.module->context->device;
   if (device.facts().is_host) return ok();
   for (const format::PlanDim& dim : function.plan.dims) {
@@ -97,38 +97,35 @@ Status fetch_scalars(tsr_function& function, std::vector<Argument>& arguments) {
   return ok();
 }
 
-/// `taken` is the time that it took.
-Status find_placement(tsr_function& function, const std::vector<int64_t>& dims,
-                      std::shared_ptr<const SizedPlan>& placement, CallLimits::Clock::duration& taken) {
+Status find_placement(Function& function, Call& call) {
   {
     std::lock_guard lock(function.mutex);
-    auto found = function.placements.find(dims);
+    auto found = function.placements.find(call.dims);
     if (found != function.placements.end()) {
-      placement = found->second;
+      call.placement = found->second;
       return ok();
     }
   }
   auto begin = CallLimits::Clock::now();
   auto made = std::make_shared<SizedPlan>();
-  const tsr_context& context = *function.module->context;
-  CallLimits limits(context.limits, function.plan.entry);
+  const Context& context = *function.module->context;
+  CallLimits limits(call.limits, function.plan.entry);
   bool has_canaries = context.checks & TSR_CHECK_CANARIES;
-  Status status = place_buffers(function.plan, dims, *made, has_canaries ? canary_zone : 0, &limits);
+  Status status = place_buffers(function.plan, call.dims, *made, has_canaries ? canary_zone : 0, &limits);
   if (status.failed()) return status;
   std::vector<const format::KernelMeta*> metas;
   for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
-  status = size_launches(function.plan, metas, function.varying_exprs, dims, limits, *made);
+  status = size_launches(function.plan, metas, function.varying_exprs, call.dims, limits, *made);
   if (status.failed()) return status;
-  taken = CallLimits::Clock::now() - begin;
-  placement = made;
+  call.sized_in = CallLimits::Clock::now() - begin;
+  call.placement = made;
   std::lock_guard lock(function.mutex);
   if (function.placements.size() >= max_placements) function.placements.clear();
-  function.placements.emplace(dims, std::move(made));
+  function.placements.emplace(call.dims, std::move(made));
   return ok();
 }
 
-Status check_output_shape(const tsr_function& function, uint32_t index,
-                          const std::vector<int64_t>& actual,
+Status check_output_shape(const Function& function, uint32_t index, const std::vector<int64_t>& actual,
                           const std::vector<int64_t>& expected) {
   if (actual == expected) return ok();
   std::string title = title_of(function, index);
@@ -143,8 +140,8 @@ Status check_output_shape(const tsr_function& function, uint32_t index,
                  "; the shape is ", declared, " = ", format::shape_text(expected));
 }
 
-Status read_outputs(tsr_function& function, std::span<tsr_tensor_t* const> outputs,
-                    std::vector<Argument>& arguments, const Call& call) {
+Status read_outputs(Function& function, std::span<tsr_tensor_t* const> outputs, std::vector<Argument>& arguments,
+                    const Call& call) {
   if (outputs.size() != function.outputs.size()) {
     return invalid(function.plan.entry, ": expected ", function.outputs.size(), " outputs, got ",
                    outputs.size());
@@ -183,8 +180,7 @@ Status read_outputs(tsr_function& function, std::span<tsr_tensor_t* const> outpu
 }
 
 /// Outputs share no byte with inputs, parameters or each other, except with their donor.
-Status check_overlaps(const tsr_function& function, const std::vector<Argument>& arguments,
-                      const Placement& placement) {
+Status check_overlaps(const Function& function, const std::vector<Argument>& arguments, const Placement& placement) {
   const format::Plan& plan = function.plan;
   // As numbers: a donated output has no address.
   auto begin_of = [&](uint32_t buffer) { return reinterpret_cast<uintptr_t>(arguments[buffer].data); };
@@ -212,7 +208,7 @@ bool wants_poison() {
 /// All-ones bytes are a NaN in every floating dtype and stand out in integers.
 Status poison(const Call& call, const Memory& arena, Queue& queue) {
   constexpr uint64_t pattern = 0xff;
-  const tsr_function& function = *call.function;
+  const Function& function = *call.function;
   Status status = ok();
   if (arena.data()) status = queue.fill(arena.data(), pattern, 1, size_t(call.placement->arena_bytes));
   for (size_t i = 0; i < function.outputs.size() && !status.failed(); ++i) {
@@ -224,7 +220,7 @@ Status poison(const Call& call, const Memory& arena, Queue& queue) {
 }
 
 /// Whether the buffer lies in the arena.
-bool is_placed(const tsr_function& function, size_t buffer) {
+bool is_placed(const Function& function, size_t buffer) {
   return function.plan.buffers[buffer].kind == BufferKind::Temp && !function.is_view[buffer];
 }
 
@@ -233,7 +229,7 @@ bool is_placed(const tsr_function& function, size_t buffer) {
 size_t arena_bytes(const Call& call) {
   size_t bytes = size_t(call.placement->arena_bytes) + call.scalars.size() * memory_alignment;
   if (bytes > 0) return bytes;
-  const tsr_function& function = *call.function;
+  const Function& function = *call.function;
   for (size_t i = 0; i < function.plan.buffers.size(); ++i) {
     if (is_placed(function, i)) return memory_alignment;
   }
@@ -261,9 +257,11 @@ void place_temps(Call& call, char* arena) {
 
 }  // namespace
 
-Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
+Status bind_inputs(Function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
                    std::vector<Argument>& arguments, Call& call) {
   call.function = &function;
+  call.limits = function.module->context->call_limits();
+  call.trace = function.module->context->trace;
   arguments.assign(function.plan.buffers.size(), Argument());
   if (Status status = read_inputs(function, inputs, need, arguments); status.failed())
     return status;
@@ -272,10 +270,10 @@ Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> 
   if (Status status = bind_dims(function.plan, function.places, arguments, call.dims); status.failed()) {
     return status;
   }
-  return find_placement(function, call.dims, call.placement, call.sized_in);
+  return find_placement(function, call);
 }
 
-Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const> inputs,
+Status prepare_call(Function& function, std::span<const tsr_tensor_t* const> inputs,
                     std::span<tsr_tensor_t* const> outputs, Call& call) {
   std::vector<Argument> arguments;
   Status status = bind_inputs(function, inputs, Need::Content, arguments, call);
@@ -302,7 +300,7 @@ Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const>
   return ok();
 }
 
-std::string step_title(const tsr_function& function, size_t step, const format::KernelMeta& meta) {
+std::string step_title(const Function& function, size_t step, const format::KernelMeta& meta) {
   bool is_known = step < function.sources.size() && !function.sources[step].empty();
   return format::cat(function.plan.entry, ": step ", step, is_known ? " at " : "",
                      is_known ? function.sources[step] : "", ", kernel ",
@@ -311,7 +309,7 @@ std::string step_title(const tsr_function& function, size_t step, const format::
 
 namespace {
 
-Status interpret_checked(const tsr_context& context, Frame& frame, Queue& queue) {
+Status interpret_checked(const Context& context, Frame& frame, Queue& queue) {
   CallChecks checks(frame.function, frame, queue, *context.debug, context.checks);
   frame.checks = &checks;
   Status status = checks.begin();
@@ -322,7 +320,7 @@ Status interpret_checked(const tsr_context& context, Frame& frame, Queue& queue)
 }  // namespace
 
 Status run_call(Call& call, Queue& queue) {
-  tsr_function& function = *call.function;
+  Function& function = *call.function;
   Memory arena;
   MemorySource& source = function.module->context->device->memory();
   Status status = ok();
@@ -336,12 +334,12 @@ Status run_call(Call& call, Queue& queue) {
   if (!status.failed()) {
     Frame frame{function.plan,           function.kernels, *call.placement,
                 std::move(call.dims), std::move(call.buffers), function, source};
-    const tsr_context& context = *function.module->context;
-    CallLimits limits(context.limits, function.plan.entry, call.sized_in);
-    if (context.limits.steps || context.limits.milliseconds) frame.limits = &limits;
-    if (context.trace.function) {
-      frame.trace = &context.trace;
-      trace_arguments(context.trace, frame);
+    const Context& context = *function.module->context;
+    CallLimits limits(call.limits, function.plan.entry, call.sized_in);
+    if (call.limits.steps || call.limits.milliseconds) frame.limits = &limits;
+    if (call.trace.function) {
+      frame.trace = &call.trace;
+      trace_arguments(call.trace, frame);
     }
     if (context.checks) {
       status = interpret_checked(context, frame, queue);
@@ -350,7 +348,7 @@ Status run_call(Call& call, Queue& queue) {
     } else {
       status = interpret(frame, queue);
     }
-    if (frame.trace && !status.failed()) trace_outputs(context.trace, frame);
+    if (frame.trace && !status.failed()) trace_outputs(call.trace, frame);
   }
   if (arena.data()) queue.arenas.release(std::move(arena));
   return status;

@@ -13,15 +13,19 @@
 #include "runtime/core/limits.h"
 #include "runtime/core/replays.h"
 #include "runtime/core/tensor.h"
+#include "runtime/core/trace.h"
 #include "runtime/format/manifest.h"
 #include "runtime/format/plan.h"
+#include "runtime/handles/handles.h"
 
-struct tsr_function {
-  tsr_module* module = nullptr;
-  const tessera::format::ManifestEntry* entry = nullptr;
-  tessera::format::Plan plan;
-  std::vector<tessera::runtime::BoundKernel> kernels;  ///< beside plan.kernels
-  tessera::runtime::Memory constants;                  ///< plan.data, aligned
+namespace tessera::runtime {
+
+struct Function {
+  Module* module = nullptr;
+  const format::ManifestEntry* entry = nullptr;
+  format::Plan plan;
+  std::vector<BoundKernel> kernels;                    ///< beside plan.kernels
+  Memory constants;                                    ///< plan.data, aligned
   std::vector<uint32_t> inputs;                        ///< buffers, in the signature's order
   std::vector<uint32_t> outputs;
   std::vector<uint32_t> params;           ///< buffers
@@ -32,17 +36,16 @@ struct tsr_function {
   std::vector<bool> varying_exprs;        ///< beside plan.exprs: those that change with the iterations of a loop
   std::vector<std::string> input_shapes;  ///< texts, beside inputs
   std::vector<std::string> output_shapes;
-  tessera::format::StepSources sources;  ///< beside plan.steps, where they are known
-  tessera::runtime::DeclaredPlaces places;
+  format::StepSources sources;  ///< beside plan.steps, where they are known
+  DeclaredPlaces places;
 
   bool is_replayed = false;  ///< whether its calls may be recorded
-  tessera::runtime::Replays replays;
+  Replays replays;
 
   std::mutex mutex;  ///< guards the cache
-  std::map<std::vector<int64_t>, std::shared_ptr<const tessera::runtime::SizedPlan>> placements;
+  std::map<std::vector<int64_t>, std::shared_ptr<const SizedPlan>> placements;
+  const Handle<tsr_function_t> handle{this};
 };
-
-namespace tessera::runtime {
 
 /// The value of a rank-0 input that is in memory of the host, for a device that cannot read it
 /// there.
@@ -53,7 +56,9 @@ struct HostScalar {
 
 /// A call whose arguments have been checked and which can run at any time.
 struct Call {
-  tsr_function* function = nullptr;
+  Function* function = nullptr;
+  tsr_limits_t limits{};  ///< and a trace, as they were when the call was made
+  Trace trace;
   std::vector<int64_t> dims;
   std::shared_ptr<const SizedPlan> placement;
   CallLimits::Clock::duration sized_in{};  ///< of the call's time, spent before it runs
@@ -62,15 +67,15 @@ struct Call {
 };
 
 /// Checks the inputs and binds the dims; `arguments` receives one element per buffer of the plan.
-Status bind_inputs(tsr_function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
+Status bind_inputs(Function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
                    std::vector<Argument>& arguments, Call& call);
 
 /// Checks everything and prepares the call. Donated outputs receive their pointer.
-Status prepare_call(tsr_function& function, std::span<const tsr_tensor_t* const> inputs,
+Status prepare_call(Function& function, std::span<const tsr_tensor_t* const> inputs,
                     std::span<tsr_tensor_t* const> outputs, Call& call);
 
 /// "mlp: step 3 at mlp.tsr:7:12, kernel 'mlp.0'".
-std::string step_title(const tsr_function& function, size_t step, const format::KernelMeta& meta);
+std::string step_title(const Function& function, size_t step, const format::KernelMeta& meta);
 
 /// Puts a prepared call into the queue.
 Status run_call(Call& call, Queue& queue);

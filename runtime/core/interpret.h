@@ -10,8 +10,6 @@
 #include "runtime/format/plan.h"
 #include "runtime/format/reflection.h"
 
-struct tsr_function;
-
 namespace tessera::runtime {
 
 /// A kernel of a plan, found in the code and checked against its metadata.
@@ -21,6 +19,7 @@ struct BoundKernel {
   std::atomic<float>* cost = nullptr;
 };
 
+struct Function;
 class CallChecks;
 class CallLimits;
 struct Trace;
@@ -32,7 +31,7 @@ struct Frame {
   const SizedPlan& placement;
   std::vector<int64_t> dims;
   std::vector<void*> buffers;
-  const tsr_function& function;
+  const Function& function;
   MemorySource& memory;          ///< of the device, for logs
   CallChecks* checks = nullptr;  ///< in a context with checks
   const Trace* trace = nullptr;  ///< where somebody watches

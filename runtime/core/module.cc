@@ -36,7 +36,7 @@ std::string shape_text(const std::vector<std::string>& shape) {
 
 class ModuleLoader {
  public:
-  ModuleLoader(tsr_module& module, const format::BundleView& bundle, uint32_t flags)
+  ModuleLoader(Module& module, const format::BundleView& bundle, uint32_t flags)
       : module_(module), bundle_(bundle), flags_(flags), device_(*module.context->device) {}
 
   Status load() {
@@ -113,7 +113,7 @@ class ModuleLoader {
 
   Status load_functions() {
     for (size_t i = 0; i < entries_.size(); ++i) {
-      auto function = std::make_unique<tsr_function>();
+      auto function = std::make_unique<Function>();
       function->module = &module_;
       function->entry = &module_.manifest.entries[i];
       if (Status status = load_function(*function, entries_[i]); status.failed()) return status;
@@ -122,7 +122,7 @@ class ModuleLoader {
     return ok();
   }
 
-  Status load_function(tsr_function& function, format::EntryPlan& checked) {
+  Status load_function(Function& function, format::EntryPlan& checked) {
     function.plan = std::move(checked.plan);
     function.sources = std::move(checked.sources);
     function.inputs = std::move(checked.inputs);
@@ -137,7 +137,7 @@ class ModuleLoader {
     function.is_view = format::find_views(function.plan);
     function.varying_exprs = format::varying_exprs(function.plan);
     for (uint32_t number : checked.kernels) {
-      tsr_kernel& kernel = module_.kernels[number];
+      Kernel& kernel = module_.kernels[number];
       function.kernels.push_back({kernel.meta, kernel.code, &kernel.cost});
     }
     uint32_t launches = 0;
@@ -156,7 +156,7 @@ class ModuleLoader {
   }
 
   /// Recordings are for devices that work beside the host.
-  bool may_be_replayed(const tsr_function& function) const {
+  bool may_be_replayed(const Function& function) const {
     if (device_.facts().is_host || !format::replays_calls()) return false;
     std::vector<const format::KernelMeta*> metas;
     for (const BoundKernel& kernel : function.kernels) metas.push_back(kernel.meta);
@@ -164,7 +164,7 @@ class ModuleLoader {
   }
 
   /// Where the source declares the extents that bind_dims checks.
-  void find_places(tsr_function& function) {
+  void find_places(Function& function) {
     tessera::runtime::DeclaredPlaces& places = function.places;
     places.extents.resize(function.plan.buffers.size());
     for (size_t i = 0; i < function.inputs.size(); ++i) {
@@ -210,7 +210,7 @@ class ModuleLoader {
     return device_.copy(copy.data(), tensor.bytes.data(), tensor.bytes.size());
   }
 
-  tsr_module& module_;
+  Module& module_;
   const format::BundleView& bundle_;
   uint32_t flags_;
   Device& device_;
@@ -245,13 +245,12 @@ tsr_tensor_info_t describe_parameter(const Parameter& parameter) {
           ""};
 }
 
-Status load_module(tsr_context& context, std::string_view image,
-                   std::optional<format::MappedFile> file, uint32_t flags,
-                   std::unique_ptr<tsr_module>& module) {
+Status load_module(Context& context, std::string_view image, std::optional<format::MappedFile> file, uint32_t flags,
+                   std::unique_ptr<Module>& module) {
   if (Status status = check_image_kind(image); status.failed()) return status;
   auto bundle = format::BundleView::open(image);
   if (!bundle) return fail(TSR_EIMAGE, bundle.error().text);
-  auto made = std::make_unique<tsr_module>();
+  auto made = std::make_unique<Module>();
   made->context = &context;
   made->file = std::move(file);
   made->manifest = bundle->manifest();
@@ -260,18 +259,17 @@ Status load_module(tsr_context& context, std::string_view image,
   return ok();
 }
 
-}  // namespace tessera::runtime
-
-tsr_kernel* tsr_module::find_kernel(std::string_view name) {
-  auto at = std::lower_bound(
-      kernels.begin(), kernels.end(), name,
-      [](const tsr_kernel& kernel, std::string_view key) { return kernel.meta->name < key; });
+Kernel* Module::find_kernel(std::string_view name) {
+  auto at = std::lower_bound(kernels.begin(), kernels.end(), name,
+                             [](const Kernel& kernel, std::string_view key) { return kernel.meta->name < key; });
   return at != kernels.end() && at->meta->name == name ? &*at : nullptr;
 }
 
-tessera::runtime::Parameter* tsr_module::find_parameter(std::string_view name) {
-  auto at = std::lower_bound(parameters.begin(), parameters.end(), name,
-                             [](const tessera::runtime::Parameter& parameter,
-                                std::string_view key) { return parameter.declared->name < key; });
+Parameter* Module::find_parameter(std::string_view name) {
+  auto at =
+      std::lower_bound(parameters.begin(), parameters.end(), name,
+                       [](const Parameter& parameter, std::string_view key) { return parameter.declared->name < key; });
   return at != parameters.end() && at->declared->name == name ? &*at : nullptr;
 }
+
+}  // namespace tessera::runtime

@@ -13,20 +13,19 @@
 #include "runtime/files/file.h"
 #include "runtime/format/bundle.h"
 #include "runtime/format/reflection.h"
-
-struct tsr_context;
-
-struct tsr_kernel {
-  tsr_kernel(tsr_module* owner, const tessera::format::KernelMeta* facts, void* address)
-      : module(owner), meta(facts), code(address) {}
-
-  tsr_module* module;
-  const tessera::format::KernelMeta* meta;
-  void* code;
-  std::atomic<float> cost = 0;  ///< see Launch::cost
-};
+#include "runtime/handles/handles.h"
 
 namespace tessera::runtime {
+
+struct Kernel {
+  Kernel(Module* owner, const format::KernelMeta* facts, void* address) : module(owner), meta(facts), code(address) {}
+
+  Module* module;
+  const format::KernelMeta* meta;
+  void* code;
+  std::atomic<float> cost = 0;  ///< see Launch::cost
+  const Handle<tsr_kernel_t> handle{this};
+};
 
 /// A parameter of the bundle and its value.
 struct Parameter {
@@ -37,35 +36,32 @@ struct Parameter {
   Argument value;
 };
 
-}  // namespace tessera::runtime
-
-struct tsr_module {
-  tsr_context* context = nullptr;
-  std::optional<tessera::format::MappedFile> file;  ///< when weights are used where they are
-  tessera::format::Manifest manifest;
+struct Module {
+  Context* context = nullptr;
+  std::optional<format::MappedFile> file;  ///< when weights are used where they are
+  format::Manifest manifest;
   std::string target;
   uint32_t flags = 0;                              ///< those it was loaded with
-  std::vector<tessera::format::KernelMeta> metas;  ///< in order of name
-  std::unique_ptr<tessera::runtime::Code> code;
-  std::deque<tsr_kernel> kernels;                          ///< beside metas
-  std::vector<std::unique_ptr<tsr_function>> functions;    ///< beside manifest.entries
-  std::vector<tessera::runtime::Parameter> parameters;     ///< beside manifest.params
-  std::vector<tessera::runtime::Memory> parameter_memory;  ///< copies of the bundle's weights
+  std::vector<format::KernelMeta> metas;           ///< in order of name
+  std::unique_ptr<Code> code;
+  std::deque<Kernel> kernels;                        ///< beside metas
+  std::vector<std::unique_ptr<Function>> functions;  ///< beside manifest.entries
+  std::vector<Parameter> parameters;                 ///< beside manifest.params
+  std::vector<Memory> parameter_memory;              ///< copies of the bundle's weights
+
+  const Handle<tsr_module_t> handle{this};
 
   bool has_code() const { return !(flags & TSR_NO_CODE); }
-  tsr_kernel* find_kernel(std::string_view name);
-  tessera::runtime::Parameter* find_parameter(std::string_view name);
+  Kernel* find_kernel(std::string_view name);
+  Parameter* find_parameter(std::string_view name);
 };
-
-namespace tessera::runtime {
 
 /// What the interface says about a parameter.
 tsr_tensor_info_t describe_parameter(const Parameter& parameter);
 
 /// Loads a bundle. `image` must stay until the module goes when `file` holds it. `flags` are those
 /// of tsrLoadModuleWith.
-Status load_module(tsr_context& context, std::string_view image,
-                   std::optional<format::MappedFile> file, uint32_t flags,
-                   std::unique_ptr<tsr_module>& module);
+Status load_module(Context& context, std::string_view image, std::optional<format::MappedFile> file, uint32_t flags,
+                   std::unique_ptr<Module>& module);
 
 }  // namespace tessera::runtime

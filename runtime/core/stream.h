@@ -9,21 +9,27 @@
 #include <thread>
 
 #include "runtime/core/device.h"
-
-struct tsr_context;
-
-struct tsr_stream {
-  tsr_context* context = nullptr;
-  std::unique_ptr<tessera::runtime::Stream> work;
-};
-
-struct tsr_event {
-  tsr_context* context = nullptr;
-  std::mutex mutex;
-  std::shared_ptr<tessera::runtime::Mark> mark;  ///< null until recorded
-};
+#include "runtime/handles/handles.h"
 
 namespace tessera::runtime {
+
+/// A stream that a program made.
+struct ContextStream {
+  explicit ContextStream(Context& owner) : context(owner) {}
+
+  Context& context;
+  std::unique_ptr<Stream> work;
+  const Handle<tsr_stream_t> handle{this};
+};
+
+struct Event {
+  explicit Event(Context& owner) : context(owner) {}
+
+  Context& context;
+  std::mutex mutex;
+  std::shared_ptr<Mark> mark;  ///< null until recorded
+  const Handle<tsr_event_t> handle{this};
+};
 
 class HostMark : public Mark {
  public:

@@ -2,9 +2,15 @@
  *
  * Every function returns a status. On failure tsrGetLastError gives a sentence that names the
  * tensor, axis or entry at fault and what was expected. Handles belong to their context and end
- * with it. A context and what belongs to it may be used from several threads at once, except that
- * nothing may use a handle while another thread destroys it, and parameters are bound while no
- * call of their module runs. docs/runtime.md has the details.
+ * with it; those of kernels and functions end with their module. A context and what belongs to it
+ * may be used from several threads at once, except that nothing may use a handle while another
+ * thread destroys it, and parameters are bound while no call of their module runs.
+ * docs/runtime.md has the details.
+ *
+ * Handles are numbers that look like pointers, and lead nowhere. Each is given out once in a
+ * process. TSR_EINVAL is the answer to a handle that was destroyed, is of another kind or belongs
+ * to another context, to a pointer that is no handle, and to NULL where nothing else is said about
+ * it; the text says which it is.
  */
 #ifndef TESSERA_H
 #define TESSERA_H
@@ -96,8 +102,8 @@ typedef struct {
                           * has, may have as many by itself. More fails with TSR_EOOM */
 } tsr_limits_t;
 
-/* Limits calls that are made from now on; NULL takes the limits away. To be called while no call of
- * the context runs. */
+/* Limits calls that are made from now on; NULL takes the limits away. Calls that were made before,
+ * also those that wait in a stream, keep their steps and milliseconds; that of memory holds at once. */
 TSR_API tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* limits);
 
 /* Memory. */
@@ -140,6 +146,8 @@ TSR_API tsr_status_t tsrLoadModuleWith(tsr_context_t context, const void* image,
                                        uint32_t flags, tsr_module_t* module);
 TSR_API tsr_status_t tsrLoadModuleFileWith(tsr_context_t context, const char* path, uint32_t flags,
                                            tsr_module_t* module);
+/* Waits for the context's work, then frees the module, its kernels and its functions. NULL is
+ * allowed. */
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
 /* The target whose code was chosen, such as "cpu:x86-64-v4". */
 TSR_API tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target);
@@ -263,7 +271,8 @@ typedef void (*tsr_trace_t)(void* user, const tsr_trace_tensor_t* tensor);
 
 /* Calls that are made from now on report each of their tensors to `trace`, in the order in which work
  * is queued, on the thread that queues it; NULL ends it. Contents are not waited for. To be
- * called while no call of the context runs. */
+ * called while no call of the context runs. `trace` may not wait for work, nor destroy what work
+ * may use. */
 TSR_API tsr_status_t tsrSetTrace(tsr_context_t context, tsr_trace_t trace, void* user);
 
 /* Parameters. */
@@ -284,16 +293,18 @@ TSR_API tsr_status_t tsrBindParameters(tsr_module_t module, size_t count, const 
  * the default stream. On the CPU that one runs the work before the function returns; on a GPU it is
  * the driver's default stream, and tsrSynchronize waits for it. */
 TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream);
-/* Waits for the stream's work and frees it. */
+/* Waits for the stream's work and frees it. NULL is allowed, and does nothing. */
 TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
 /* Waits at most `milliseconds` for all work queued so far; returns the first failure of work since
- * the last wait, or TSR_ETIMEOUT. */
+ * the last wait, or TSR_ETIMEOUT. NULL fails with TSR_EINVAL: it names no context whose default
+ * stream could be waited for, as tsrSynchronize does. */
 TSR_API tsr_status_t tsrSynchronizeStream(tsr_stream_t stream, uint32_t milliseconds);
 
 /* The same for the context's default stream. */
 TSR_API tsr_status_t tsrSynchronize(tsr_context_t context, uint32_t milliseconds);
 
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event);
+/* Work that waits for the recorded place goes on waiting for it. NULL is allowed. */
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
 /* Marks the place in the stream; recording again replaces the mark. */
 TSR_API tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream);
@@ -301,7 +312,7 @@ TSR_API tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream);
 TSR_API tsr_status_t tsrSynchronizeEvent(tsr_event_t event, uint32_t milliseconds);
 /* Lets later work of the stream wait for the recorded place. */
 TSR_API tsr_status_t tsrWaitEvent(tsr_stream_t stream, tsr_event_t event);
-/* Milliseconds between two recorded places that have been passed. */
+/* Milliseconds between two recorded places of one context that have been passed. */
 TSR_API tsr_status_t tsrGetElapsedTime(tsr_event_t start, tsr_event_t end, float* milliseconds);
 
 #ifdef __cplusplus

@@ -21,8 +21,8 @@ constexpr int64_t max_bytes = 1 << 20;  // of an argument
 constexpr tsr_limits_t limits{20000, 1000, 16 << 20};
 
 /// A context whose kernels are stand-ins, between guard pages.
-std::unique_ptr<tsr_context> make_context(uint32_t checks) {
-  auto context = std::make_unique<tsr_context>();
+std::unique_ptr<Context> make_context(uint32_t checks) {
+  auto context = std::make_unique<Context>();
   context->checks = checks;
   auto debug = std::make_unique<DebugDevice>(make_stand_in(), checks);
   context->debug = debug.get();
@@ -30,9 +30,8 @@ std::unique_ptr<tsr_context> make_context(uint32_t checks) {
   for (MemoryKind kind : {MemoryKind::Device, MemoryKind::Host, MemoryKind::Pinned}) {
     context->device->memory(kind).budget = &context->budget;
   }
-  context->default_stream.context = context.get();
-  if (context->device->make_default_stream(context->default_stream.work).failed()) return nullptr;
-  if (tsrSetLimits(context.get(), &limits) != TSR_SUCCESS) return nullptr;
+  if (context->device->make_default_stream(context->default_stream).failed()) return nullptr;
+  context->set_limits(limits);
   return context;
 }
 
@@ -46,7 +45,7 @@ struct Tensor {
 /// Calls one function; its plan is known to have been checked.
 class Caller {
  public:
-  Caller(tsr_context& context, tsr_function& function, Random& random)
+  Caller(Context& context, Function& function, Random& random)
       : context_(context), function_(function), plan_(function.plan), random_(random) {}
 
   Verdict call(std::string& why) {
@@ -64,7 +63,7 @@ class Caller {
       outputs.push_back(&tensors_[function_.outputs[i]].tensor);
     }
     tsr_status_t status =
-        tsrCall(&function_, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+        tsrCall(function_.handle.get(), nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size());
     why = status == TSR_SUCCESS ? "" : tsrGetLastError();
     if (status == TSR_EINTERNAL || status == TSR_ECHECK) return Verdict::Wrong;
     return is_kept(why) ? status == TSR_SUCCESS ? Verdict::Called : Verdict::Loaded : Verdict::Wrong;
@@ -75,7 +74,7 @@ class Caller {
     auto count = format::element_count(made.shape);
     auto bytes = count ? format::bytes_of(dtype, *count) : std::nullopt;
     if (!bytes || *bytes > max_bytes) return false;
-    if (tsrAlloc(&context_, size_t(*bytes), TSR_HOST, &made.tensor.data) != TSR_SUCCESS) return false;
+    if (tsrAlloc(context_.handle.get(), size_t(*bytes), TSR_HOST, &made.tensor.data) != TSR_SUCCESS) return false;
     made.tensor.device = {1, 0};
     made.tensor.dtype = dlpack_dtype(dtype);
     made.tensor.ndim = int32_t(made.shape.size());
@@ -108,7 +107,7 @@ class Caller {
     Tensor& made = tensors_[index];
     made.shape.resize(plan_.buffers[index].shape.size());
     int32_t rank = 0;
-    tsr_status_t status = tsrGetOutputShape(&function_, inputs.data(), inputs.size(), i, made.shape.data(),
+    tsr_status_t status = tsrGetOutputShape(function_.handle.get(), inputs.data(), inputs.size(), i, made.shape.data(),
                                             int32_t(made.shape.size()), &rank);
     if (status != TSR_SUCCESS || !allocate(made, plan_.buffers[index].dtype)) return false;
     if (function_.donors[i] != format::no_index) made.tensor.data = nullptr;
@@ -120,7 +119,7 @@ class Caller {
       if (!make(index)) return false;
       const char* name = plan_.buffers[index].name.c_str();
       const tsr_tensor_t* tensor = &tensors_[index].tensor;
-      if (tsrBindParameters(function_.module, 1, &name, &tensor) != TSR_SUCCESS) return false;
+      if (tsrBindParameters(function_.module->handle.get(), 1, &name, &tensor) != TSR_SUCCESS) return false;
     }
     return true;
   }
@@ -138,8 +137,8 @@ class Caller {
     return true;
   }
 
-  tsr_context& context_;
-  tsr_function& function_;
+  Context& context_;
+  Function& function_;
   const format::Plan& plan_;
   Random& random_;
   std::vector<int64_t> dims_;
@@ -165,14 +164,14 @@ bool load_really(const std::string& bytes, std::string& why) {
 Verdict try_bundle(const std::string& bytes, Random& random, std::string& why) {
   if (!load_really(bytes, why)) return Verdict::Wrong;
   uint32_t checks = TSR_CHECK_GUARDS | (random.one_in(2) ? TSR_CHECK_CANARIES : 0);
-  std::unique_ptr<tsr_context> context = make_context(checks);
+  std::unique_ptr<Context> context = make_context(checks);
   if (!context) return Verdict::Wrong;
   tsr_module_t module = nullptr;
-  tsr_status_t status = tsrLoadModule(context.get(), bytes.data(), bytes.size(), &module);
+  tsr_status_t status = tsrLoadModule(context->handle.get(), bytes.data(), bytes.size(), &module);
   why = status == TSR_SUCCESS ? "" : tsrGetLastError();
   if (status != TSR_SUCCESS) return status == TSR_EINTERNAL ? Verdict::Wrong : Verdict::Refused;
   Verdict best = Verdict::Loaded;
-  for (const auto& function : module->functions) {
+  for (const auto& function : context->modules.begin()->second->functions) {
     for (int iteration = 0; iteration < 4; ++iteration) {
       Verdict verdict = Caller(*context, *function, random).call(why);
       if (verdict == Verdict::Wrong) return verdict;

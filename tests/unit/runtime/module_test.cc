@@ -175,7 +175,8 @@ TEST_CASE("two modules with different code live side by side", "[runtime]") {
   REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &second) == TSR_SUCCESS);
   REQUIRE(tsrGetKernel(first, "add_one", &a) == TSR_SUCCESS);
   REQUIRE(tsrGetKernel(second, "add_one", &b) == TSR_SUCCESS);
-  CHECK(a->code != b->code);
+  using tessera::runtime::object_of;
+  CHECK(object_of(a)->code != object_of(b)->code);
   CHECK(tsrUnloadModule(first) == TSR_SUCCESS);
   CHECK(tsrUnloadModule(second) == TSR_SUCCESS);
   tsrDestroyContext(context);

@@ -1,0 +1,56 @@
+#pragma once
+// From handles to objects: how the functions of the C interface begin.
+
+#include "runtime/core/context.h"
+
+namespace tessera::runtime {
+
+template <typename Public>
+using Object = typename HandleOf<Public>::Object;
+
+template <typename Public>
+Status bad_handle(Public handle, std::string_view role = {}) {
+  return invalid(explain_handle(ticket_of(handle), HandleOf<Public>::kind, role));
+}
+
+/// The object of the handle; `role` names the argument, where its kind does not.
+template <typename Public>
+Status find(Public handle, Object<Public>** object, std::string_view role = {}) {
+  *object = object_of(handle);
+  return *object ? ok() : bad_handle(handle, role);
+}
+
+/// The stream for work on the context: NULL stands for its default one.
+inline Status find_stream(Context& context, tsr_stream_t handle, Stream** stream) {
+  *stream = context.default_stream.get();
+  if (!handle) return ok();
+  ContextStream* found = nullptr;
+  if (Status status = find(handle, &found); status.failed()) return status;
+  if (&found->context != &context) return invalid("the stream belongs to another context");
+  *stream = found->work.get();
+  return ok();
+}
+
+/// Runs the body of a C function on the object of its handle.
+template <typename Public, typename Body>
+tsr_status_t with(Public handle, Body body) noexcept {
+  return at_boundary([&] {
+    Object<Public>* object = nullptr;
+    Status status = find(handle, &object);
+    return status.failed() ? std::move(status) : body(*object);
+  });
+}
+
+/// Ends the handle, then lets `end` end its object. NULL is allowed.
+template <typename Public, typename End>
+tsr_status_t destroy(Public handle, End end) noexcept {
+  return at_boundary([&] {
+    if (!handle) return ok();
+    void* object = close_handle(ticket_of(handle), HandleOf<Public>::kind);
+    if (!object) return bad_handle(handle);
+    end(*static_cast<Object<Public>*>(object));
+    return ok();
+  });
+}
+
+}  // namespace tessera::runtime
