@@ -1,6 +1,8 @@
 // Streams run in order beside the caller; events order them among each other.
 
 #include <catch2/catch.hpp>
+#include <future>
+#include <thread>
 
 #include "unit/runtime/sample.h"
 
@@ -28,7 +30,34 @@ struct Gate {
   tsr_stream_t stream = nullptr;
 };
 
+template <typename Work>
+std::future<tsr_status_t> in_a_thread(Work work) {
+  return std::async(std::launch::async, work);
+}
+
+bool is_done(const std::future<tsr_status_t>& future, std::chrono::milliseconds within) {
+  return future.wait_for(within) == std::future_status::ready;
+}
+
+constexpr std::chrono::milliseconds a_moment{30}, long_enough{20000};
+
+/// y = x by a plan of two steps.
+std::string two_copies() {
+  PlanBuilder b("twice");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  b.step(CopyStep{y, x});
+  b.step(CopyStep{y, x});
+  return make_bundle({b.plan});
+}
+
 }  // namespace
+
+TEST_CASE("there is no stream without a context to wait for", "[runtime]") {
+  CHECK(tsrSynchronizeStream(nullptr, TSR_FOREVER) == TSR_EINVAL);
+  CHECK(last_error() == "the stream is NULL; tsrSynchronize waits for the default stream of a context");
+}
 
 TEST_CASE("waiting for a busy stream times out and then succeeds", "[runtime]") {
   Gate gate;
@@ -90,4 +119,127 @@ TEST_CASE("a failure on a stream is reported once, by the next wait", "[runtime]
   REQUIRE(call(loaded.function("divide"), {&four.tensor}, {&copy.tensor}, stream) == TSR_SUCCESS);
   CHECK(tsrUnloadModule(loaded.module) == TSR_SUCCESS);
   CHECK(copy.values() == four.values());
+}
+
+TEST_CASE("unloading a module waits for work and holds up nobody else", "[runtime]") {
+  Gate gate;
+  tsr_context_t context = gate.loaded.context;
+  gate.close();
+  auto unloaded = in_a_thread([&] { return tsrUnloadModule(gate.loaded.module); });
+  CHECK_FALSE(is_done(unloaded, a_moment));
+  auto others = in_a_thread([&]() -> tsr_status_t {
+    void* memory = nullptr;
+    tsr_stream_t stream = nullptr;
+    for (tsr_status_t status : {tsrAlloc(context, 64, TSR_HOST, &memory), tsrFree(context, memory),
+                                tsrCreateStream(context, &stream), tsrDestroyStream(stream)}) {
+      if (status != TSR_SUCCESS) return status;
+    }
+    return TSR_SUCCESS;
+  });
+  CHECK(is_done(others, long_enough));
+  CHECK_FALSE(is_done(unloaded, a_moment));
+  gate.open();
+  CHECK(unloaded.get() == TSR_SUCCESS);
+  CHECK(others.get() == TSR_SUCCESS);
+  CHECK(gate.seen.floats()[0] == 3);
+}
+
+TEST_CASE("a module outlives its work on a stream that is being destroyed", "[runtime]") {
+  Gate gate;
+  gate.close();
+  auto destroyed = in_a_thread([&] { return tsrDestroyStream(gate.stream); });
+  CHECK_FALSE(is_done(destroyed, a_moment));
+  auto unloaded = in_a_thread([&] { return tsrUnloadModule(gate.loaded.module); });
+  CHECK_FALSE(is_done(unloaded, a_moment));
+  gate.open();
+  CHECK(destroyed.get() == TSR_SUCCESS);
+  CHECK(unloaded.get() == TSR_SUCCESS);
+  CHECK(gate.seen.floats()[0] == 3);
+}
+
+TEST_CASE("work that a module waits for may use the context", "[runtime]") {
+  Gate gate;
+  tsr_context_t context = gate.loaded.context;
+  std::string bundle = two_copies();
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  auto allocate = [](void* user, const tsr_trace_tensor_t*) {
+    void* memory = nullptr;
+    tsrAlloc(static_cast<tsr_context_t>(user), 64, TSR_HOST, &memory);
+  };
+  HostTensor x({2}, {1, 2}), y({2});
+  gate.close();
+  REQUIRE(tsrSetTrace(context, allocate, context) == TSR_SUCCESS);
+  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  auto unloaded = in_a_thread([&] { return tsrUnloadModule(module); });
+  CHECK_FALSE(is_done(unloaded, a_moment));
+  gate.open();
+  CHECK(unloaded.get() == TSR_SUCCESS);
+  CHECK(y.values() == x.values());
+}
+
+TEST_CASE("modules go at once while streams come and go", "[runtime]") {
+  std::string bundle = two_copies();
+  tsr_context_t context = nullptr;
+  REQUIRE(tsrCreateContext(&context) == TSR_SUCCESS);
+  auto use_and_unload = [&](HostTensor& x, HostTensor& y) -> tsr_status_t {
+    tsr_module_t module = nullptr;
+    tsr_function_t function = nullptr;
+    tsr_stream_t stream = nullptr;
+    for (int i = 0; i < 20; ++i) {
+      tsrLoadModule(context, bundle.data(), bundle.size(), &module);
+      tsrGetFunction(module, "twice", &function);
+      tsrCreateStream(context, &stream);
+      tsr_status_t status = call(function, {&x.tensor}, {&y.tensor}, stream);
+      if (status == TSR_SUCCESS) status = tsrUnloadModule(module);
+      if (status == TSR_SUCCESS) status = tsrDestroyStream(stream);
+      if (status != TSR_SUCCESS || y.values() != x.values()) return TSR_EINTERNAL;
+    }
+    return TSR_SUCCESS;
+  };
+  HostTensor x({2}, {1, 2}), y({2}), z({2});
+  auto first = in_a_thread([&] { return use_and_unload(x, y); });
+  auto second = in_a_thread([&] { return use_and_unload(x, z); });
+  CHECK(first.get() == TSR_SUCCESS);
+  CHECK(second.get() == TSR_SUCCESS);
+  CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
+}
+
+TEST_CASE("a call keeps the limits that it was made with", "[runtime]") {
+  Gate gate;
+  std::string bundle = two_copies();
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  REQUIRE(tsrLoadModule(gate.loaded.context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  HostTensor x({2}, {1, 2}), y({2});
+  gate.close();
+  tsr_limits_t one_step{1, 0, 0};
+  REQUIRE(tsrSetLimits(gate.loaded.context, &one_step) == TSR_SUCCESS);
+  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrSetLimits(gate.loaded.context, nullptr) == TSR_SUCCESS);
+  gate.open();
+  CHECK(tsrSynchronizeStream(gate.stream, TSR_FOREVER) == TSR_ETIMEOUT);
+  CHECK(last_error() == "twice: it was ended after 1 steps of its plan, the most that it was given");
+  CHECK(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  CHECK(tsrSynchronizeStream(gate.stream, TSR_FOREVER) == TSR_SUCCESS);
+}
+
+TEST_CASE("an event may go while its place has not been passed", "[runtime]") {
+  Gate gate;
+  tsr_event_t event = nullptr;
+  tsr_stream_t other = nullptr;
+  float copied = 0;
+  REQUIRE(tsrCreateEvent(gate.loaded.context, &event) == TSR_SUCCESS);
+  REQUIRE(tsrCreateStream(gate.loaded.context, &other) == TSR_SUCCESS);
+  gate.close();
+  REQUIRE(tsrRecordEvent(event, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrWaitEvent(other, event) == TSR_SUCCESS);
+  CHECK(tsrDestroyEvent(event) == TSR_SUCCESS);
+  REQUIRE(tsrCopy(gate.loaded.context, other, &copied, gate.seen.floats(), sizeof copied) == TSR_SUCCESS);
+  gate.open();
+  CHECK(tsrSynchronizeStream(other, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(copied == 3);
 }
