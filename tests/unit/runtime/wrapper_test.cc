@@ -1,0 +1,358 @@
+// tessera.hpp: values, failures, lifetimes, and exceptions of traces.
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <numeric>
+#include <regex>
+#include <set>
+
+#include "runtime/core/tensor.h"
+#include "runtime/include/tessera.hpp"
+#include "unit/runtime/sample.h"
+
+using namespace tessera::test;
+using namespace tessera::format;
+
+namespace {
+
+/// chain: y = x + 1 + 1; scaled: y = x * w; update: state + 1 in place; seeded: the seed.
+std::string programs() {
+  PlanBuilder chain("chain");
+  chain.dim("N");
+  uint32_t x = chain.input("x", {"N"}), y = chain.output("y", {"N"}), t = chain.temp({"N"}, 0, 1);
+  chain.launch("add_one", {x, t}, {"N"});
+  chain.launch("add_one", {t, y}, {"N"});
+
+  PlanBuilder scaled("scaled");
+  scaled.dim("M");
+  x = scaled.input("x", {"M", "3"});
+  uint32_t w = scaled.param("w", {"3"});
+  y = scaled.output("y", {"M", "3"});
+  scaled.launch("scale", {x, w, y}, {"M", "3"});
+
+  PlanBuilder update("update");
+  update.dim("N");
+  uint32_t state = update.input("state", {"N"}), next = update.output("next", {"N"});
+  update.step(AliasStep{next, state, update.expr("0")});
+  update.launch("add_one", {state, next}, {"N"});
+
+  PlanBuilder seeded("seeded");
+  uint32_t seed = seeded.input("seed", {}, Dtype::U64);
+  y = seeded.output("y", {}, Dtype::U64);
+  seeded.launch("copy_seed", {seed, y}, {});
+
+  EntryFacts donates, seeds;
+  donates.donated["next"] = "state";
+  seeds.seeds = {"seed"};
+  return make_bundle({chain.plan, scaled.plan, seeded.plan, update.plan}, {{"update", donates}, {"seeded", seeds}});
+}
+
+struct Program {
+  explicit Program(uint32_t flags = 0) : module(load(context, flags)) {}
+  static tsr::Module load(const tsr::Context& context, uint32_t flags = 0) {
+    std::string image = programs();
+    return tsr::Module::from_memory(context, image.data(), image.size(), flags);
+  }
+  tsr::OwnedTensor floats(const std::vector<float>& values, tsr::Shape shape) const {
+    tsr::OwnedTensor tensor(context, tsr::f32, std::move(shape));
+    tensor.write(values);
+    return tensor;
+  }
+
+  tsr::Context context;
+  tsr::Module module;
+};
+
+/// "TSR_EINVAL: text" of what a call throws; "" when it throws nothing.
+template <class Call>
+std::string thrown_by(const Call& call) {
+  try {
+    call();
+    return "";
+  } catch (const tsr::Error& error) {
+    return std::string(error.status_name()) + ": " + error.what();
+  }
+}
+
+std::string text_of(const char* name) {
+  std::ifstream in(std::string(TESSERA_SOURCE_DIR "/runtime/include/") + name);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  return std::regex_replace(text, std::regex("//[^\n]*"), "");
+}
+
+std::set<std::string> functions_in(const std::string& text, const std::string& pattern) {
+  std::regex name(pattern);
+  std::set<std::string> names;
+  for (std::sregex_iterator it(text.begin(), text.end(), name), end; it != end; ++it) names.insert((*it)[1]);
+  return names;
+}
+
+using Floats = std::vector<float>;
+
+}  // namespace
+
+TEST_CASE("the wrapper uses every function of tessera.h", "[runtime]") {
+  std::set<std::string> declared = functions_in(text_of("tessera.h"), R"(TSR_API [^(]*(tsr[A-Z]\w+)\()");
+  CHECK(declared.size() == 44);
+  std::set<std::string> used = functions_in(text_of("tessera.hpp"), R"(\b(tsr[A-Z]\w+))");
+  // Each is the function behind it with nothing for the argument that it lacks.
+  for (const char* general : {"tsrCreateContext", "tsrCreateContextFor", "tsrLoadModule", "tsrLoadModuleFile"}) {
+    used.insert(general);
+  }
+  CHECK(used == declared);
+}
+
+TEST_CASE("the wrapper's dtypes are those of the runtime", "[runtime]") {
+  auto is = [](tsr_dtype_t dtype, Dtype wanted) {
+    tsr_dtype_t other = tessera::runtime::dlpack_dtype(wanted);
+    return dtype.code == other.code && dtype.bits == other.bits && dtype.lanes == other.lanes;
+  };
+  CHECK(is(tsr::f64, Dtype::F64));
+  CHECK(is(tsr::f32, Dtype::F32));
+  CHECK(is(tsr::bf16, Dtype::Bf16));
+  CHECK(is(tsr::f16, Dtype::F16));
+  CHECK(is(tsr::f8e4m3, Dtype::F8E4M3));
+  CHECK(is(tsr::f8e5m2, Dtype::F8E5M2));
+  CHECK(is(tsr::i64, Dtype::I64));
+  CHECK(is(tsr::i32, Dtype::I32));
+  CHECK(is(tsr::i16, Dtype::I16));
+  CHECK(is(tsr::i8, Dtype::I8));
+  CHECK(is(tsr::u64, Dtype::U64));
+  CHECK(is(tsr::u32, Dtype::U32));
+  CHECK(is(tsr::u16, Dtype::U16));
+  CHECK(is(tsr::u8, Dtype::U8));
+  CHECK(is(tsr::boolean, Dtype::Bool));
+  CHECK(is(tsr::dtype_of<bool>(), Dtype::Bool));
+  CHECK(is(tsr::dtype_of<double>(), Dtype::F64));
+  CHECK(is(tsr::dtype_of<int8_t>(), Dtype::I8));
+  CHECK(is(tsr::dtype_of<unsigned long long>(), Dtype::U64));
+}
+
+TEST_CASE("a wrapped call gives values, and outputs that fit", "[runtime]") {
+  Program program;
+  CHECK(tsr::version().major == TSR_ABI_MAJOR);
+  CHECK(tsr::version().minor == TSR_ABI_MINOR);
+  CHECK(program.module.target() == sample_target);
+  CHECK(program.module.entries() == std::vector<std::string>{"chain", "scaled", "seeded", "update"});
+  tsr::Function chain = program.module.function("chain");
+  tsr::OwnedTensor x = program.floats({1, 2, 3}, {3});
+  CHECK(chain.output_shape({x}, 0) == tsr::Shape{3});
+  CHECK(chain({x})[0].read<float>() == Floats{3, 4, 5});
+
+  // Containers of tensors, and tensors over memory of the program.
+  alignas(64) float values[] = {7, 8};
+  std::vector<tsr::Tensor> inputs{tsr::Tensor(values, {2})};
+  std::array<tsr::OwnedTensor, 1> outputs{tsr::OwnedTensor(program.context, tsr::f32, {2}, TSR_HOST)};
+  chain.call(inputs, outputs);
+  CHECK(outputs[0].as<float>()[1] == 10);
+  tsr::Memory memory(program.context, 256);
+  tsr::Tensor in_memory(memory, tsr::f32, {64});
+  CHECK(in_memory.bytes() == memory.bytes());
+  CHECK(in_memory.data() == memory.data());
+  tsr::Tensor behind(memory.data(), tsr::f32, {2}, memory.device(), {1}, 64);
+  chain.call({x = program.floats({0, 1}, {2})}, {behind});
+  CHECK(in_memory.as<float>()[17] == 3);
+}
+
+TEST_CASE("signatures, parameters, seeds and donated outputs are reached", "[runtime]") {
+  Program program;
+  tsr::Function scaled = program.module.function("scaled");
+  REQUIRE(scaled.inputs().size() == 1);
+  CHECK(scaled.inputs()[0].name == "x");
+  CHECK(scaled.inputs()[0].shape == "[M, 3]");
+  CHECK(scaled.inputs()[0].rank == 2);
+  CHECK(scaled.outputs()[0].dtype == "f32");
+  CHECK(scaled.parameters()[0].name == "w");
+  CHECK(program.module.parameters()[0].flags == 0);
+  tsr::OwnedTensor w = program.floats({2, 3, 5}, {3});
+  CHECK(thrown_by([&] { program.module.bind({{"v", w}}); }) == "TSR_ENOTFOUND: the bundle has no parameter 'v'");
+  program.module.bind({{"w", w}});
+  CHECK(program.module.parameters()[0].flags == TSR_TENSOR_BOUND);
+  CHECK(scaled({program.floats({1, 1, 1, 2, 2, 2}, {2, 3})})[0].read<float>() == Floats{2, 3, 5, 4, 6, 10});
+
+  tsr::Function seeded = program.module.function("seeded");
+  CHECK(seeded.inputs()[0].flags == TSR_TENSOR_SEED);
+  alignas(64) uint64_t seed = 41;
+  CHECK(seeded({tsr::Tensor(&seed, {})})[0].read<uint64_t>() == std::vector<uint64_t>{41});
+  CHECK(seeded({nullptr})[0].read<uint64_t>() == std::vector<uint64_t>{0});
+
+  tsr::Function update = program.module.function("update");
+  CHECK(update.outputs()[0].alias_of == "state");
+  tsr::OwnedTensor state = program.floats({1, 2}, {2});
+  std::vector<tsr::OwnedTensor> next = update.make_outputs({state});
+  CHECK(next[0].data() == nullptr);
+  update.call({state}, next);
+  CHECK(next[0].data() == state.data());
+  CHECK(next[0].read<float>() == Floats{2, 3});
+}
+
+TEST_CASE("wrapped kernels, streams and events work beside the caller", "[runtime]") {
+  Program program;
+  tsr::OwnedTensor x = program.floats(Floats(20, 1), {20}), y = program.floats(Floats(20, 0), {20});
+  tsr::Kernel add_one = program.module.kernel("add_one");
+  add_one.launch({x}, {y}, {20}, {1, 1, 1, 0, 0, 0, 0});
+  CHECK(y.read<float>()[15] == 2);
+  CHECK(y.read<float>()[16] == 0);
+  CHECK(thrown_by([&] { add_one.launch({x}, {y}); }) ==
+        "TSR_EINVAL: add_one: expected 3 arguments (2 pointers and 1 dims), got 2");
+  CHECK(thrown_by([&] { add_one.launch({nullptr}, {y}, {20}); }) == "TSR_EINVAL: add_one: the pointer for 'x' is NULL");
+
+  tsr::Stream stream(program.context), other(program.context);
+  tsr::Event start(program.context), end(program.context);
+  tsr::OwnedTensor flag = program.floats({0}, {1}), seen = program.floats({0}, {1});
+  start.record(stream);
+  program.module.kernel("wait_for").launch({flag}, {seen}, {}, {}, stream);
+  CHECK(thrown_by([&] { stream.synchronize(5); }) == "TSR_ETIMEOUT: the stream was still busy after 5 ms");
+  end.record(stream);
+  end.hold_back(other);
+  float copied = 0;
+  program.context.copy(&copied, seen.data(), sizeof copied, other);
+  CHECK(thrown_by([&] { end.synchronize(5); }).find("TSR_ETIMEOUT: ") == 0);
+  *const_cast<volatile float*>(flag.as<float>()) = 3;
+  other.synchronize();
+  end.synchronize();
+  program.context.synchronize();
+  CHECK(copied == 3);
+  CHECK(end.milliseconds_since(start) >= 5);
+}
+
+TEST_CASE("a failure is thrown with its status and its text", "[runtime]") {
+  Program program;
+  CHECK(thrown_by([] { tsr::Context("tpu"); }) ==
+        "TSR_EUNSUPPORTED: the device 'tpu' is not known; there are 'cpu' and 'cuda:0', 'cuda:1' and so on");
+  CHECK(thrown_by([] { tsr::Context("cpu", 64); }) == "TSR_EINVAL: the checks 64 are not a sum of TSR_CHECK_...");
+  CHECK(thrown_by([&] { tsr::Module::from_memory(program.context, "no", 2); }).find("TSR_EIMAGE: ") == 0);
+  CHECK(thrown_by([&] { tsr::Module::from_file(program.context, "/no/such/file"); }).find("TSR_ENOTFOUND: ") == 0);
+  CHECK(thrown_by([&] { program.module.function("no"); }) ==
+        "TSR_ENOTFOUND: the bundle has no entry 'no'; it has chain, scaled, seeded, update");
+  CHECK(thrown_by([&] { program.module.kernel("no"); }).find("TSR_ENOTFOUND: ") == 0);
+  CHECK(thrown_by([&] { program.context.set_threads(2000); }) == "TSR_EINVAL: 2000 threads are more than 1024");
+  program.context.set_limits({1, 0, 0});
+  tsr::OwnedTensor x = program.floats({1}, {1});
+  CHECK(thrown_by([&] { program.module.function("chain")({x}); }).find("TSR_ETIMEOUT: ") == 0);
+  program.context.set_limits({});
+  CHECK(thrown_by([&] { program.module.function("chain")({x}); }).empty());
+  Program asked(TSR_NO_CODE);
+  CHECK(thrown_by([&] { asked.module.function("chain")({x}); }) ==
+        "TSR_EINVAL: chain: the module was loaded without code");
+}
+
+TEST_CASE("a tensor that does not fit is refused before it is used", "[runtime]") {
+  Program program;
+  tsr::OwnedTensor x = program.floats({1, 2}, {2});
+  CHECK(thrown_by([&] { x.write(Floats{1}); }) == "TSR_EINVAL: a tensor of 8 bytes is copied with 4");
+  CHECK(thrown_by([&] { x.read<int32_t>(); }) ==
+        "TSR_EINVAL: the elements have 32 bits of DLPack's type code 2; asked for are 32 bits of code 0");
+  tsr::Memory memory(program.context, 4);
+  CHECK(thrown_by([&] { tsr::Tensor(memory, tsr::f32, {2}); }) ==
+        "TSR_EINVAL: a tensor of 8 bytes is put into memory of 4");
+  CHECK(thrown_by([&] {
+          tsr::Tensor(memory.data(), tsr::f32, {2}, tsr::cpu, {1, 1});
+        }) == "TSR_EINVAL: a tensor of rank 1 has 2 strides");
+  CHECK(thrown_by([&] { tsr::OwnedTensor(program.context, tsr::f32, {-1}); }) ==
+        "TSR_EINVAL: the extent -1 is negative");
+  CHECK(thrown_by([&] {
+          tsr::OwnedTensor(program.context, tsr::f32, {INT64_MAX, INT64_MAX});
+        }) == "TSR_EOOM: a tensor has more bytes than an address can count");
+  CHECK(thrown_by([&] {
+          tsr::OwnedTensor(program.context, {0, 4, 1}, {2});
+        }) == "TSR_EINVAL: the elements of a tensor are whole bytes");
+  CHECK(tsr::OwnedTensor(program.context, tsr::f32, {INT64_MAX, INT64_MAX, 0}).read<float>().empty());
+  CHECK(thrown_by([&] {
+          tsr::Tensor columns(x.data(), tsr::f32, {2}, tsr::cpu, {2});
+          program.module.function("chain")({columns});
+        }).find("TSR_EINVAL: chain: input 'x'") == 0);
+}
+
+TEST_CASE("what was moved from is empty, and its use is refused", "[runtime]") {
+  Program program;
+  tsr::Context context = std::move(program.context);
+  tsr::Context& moved = program.context;
+  CHECK(context);
+  CHECK(!moved);
+  const std::string refused = "TSR_EINVAL: the context is NULL";
+  CHECK(thrown_by([&] { moved.set_threads(1); }) == refused);
+  CHECK(thrown_by([&] { moved.set_trace({}); }) == refused);
+  CHECK(thrown_by([&] { moved.synchronize(); }) == refused);
+  CHECK(thrown_by([&] { tsr::Memory(moved, 1); }) == refused);
+  CHECK(thrown_by([&] { tsr::Event event(moved); }).find("TSR_EINVAL: ") == 0);
+  CHECK(thrown_by([&] { tsr::Stream stream(moved); }).find("TSR_EINVAL: ") == 0);
+  CHECK(thrown_by([&] { Program::load(moved); }).find("TSR_EINVAL: ") == 0);
+
+  tsr::Module module = std::move(program.module);
+  CHECK(!program.module);
+  CHECK(thrown_by([&] { program.module.function("chain"); }).find("TSR_EINVAL: ") == 0);
+  tsr::Stream stream(context);
+  tsr::Stream kept = std::move(stream);
+  CHECK(thrown_by([&] { stream.synchronize(); }) == "TSR_EINVAL: the stream was moved from");
+  tsr::OwnedTensor x(context, tsr::f32, {1}), y(context, tsr::f32, {1});
+  CHECK(thrown_by([&] { module.function("chain").call({x}, {y}, stream); }) ==
+        "TSR_EINVAL: the stream was moved from");  // and not the default stream
+  tsr::Event event(context);
+  tsr::Event kept_event = std::move(event);
+  CHECK(thrown_by([&] { event.record(); }) == "TSR_EINVAL: the event is NULL");
+  tsr::Memory memory(context, 8);
+  tsr::Memory kept_memory = std::move(memory);
+  CHECK(!memory);
+  CHECK(memory.data() == nullptr);
+  CHECK(kept_memory.bytes() == 8);
+
+  x.write(Floats{1});
+  tsr::OwnedTensor kept_tensor = std::move(x);
+  CHECK(x.data() == nullptr);
+  CHECK(thrown_by([&] { x.write(Floats{1}); }) == refused);
+  tsr::Tensor view = kept_tensor;  // shares the memory
+  tsr::Tensor copy = view;
+  view = tsr::Tensor(nullptr, tsr::f32, {2, 3});
+  CHECK(copy.get()->shape == copy.shape().data());
+  CHECK(view.get()->shape[1] == 3);
+  CHECK(copy.data() == kept_tensor.data());
+  y = std::move(kept_tensor);
+  CHECK(module.function("chain")({y})[0].read<float>() == Floats{3});
+}
+
+TEST_CASE("wrapped objects may end in any order", "[runtime]") {
+  auto context = std::make_unique<tsr::Context>();
+  auto module = std::make_unique<tsr::Module>(Program::load(*context));
+  tsr::Stream stream(*context);
+  tsr::Event event(*context);
+  tsr::OwnedTensor x(*context, tsr::f32, {2}), y(*context, tsr::f32, {2});
+  x.write(Floats{1, 2});
+  tsr::Function chain = module->function("chain");
+  tsr::Kernel add_one = module->kernel("add_one");
+  context.reset();
+  module.reset();
+  chain.call({x}, {y}, stream);
+  event.record(stream);
+  event.synchronize();
+  CHECK(y.read<float>() == Floats{3, 4});
+  add_one.launch({y}, {x}, {2});
+  CHECK(chain({x})[0].read<float>() == Floats{6, 7});
+}
+
+TEST_CASE("an exception of a trace is thrown by the call, and not through the library", "[runtime]") {
+  Program program;
+  tsr::Function chain = program.module.function("chain");
+  tsr::OwnedTensor x = program.floats({1}, {1}), y = program.floats({0}, {1});
+  std::vector<std::string> told;
+  program.context.set_trace([&](const tsr_trace_tensor_t& tensor) { told.emplace_back(tensor.name); });
+  chain.call({x}, {y});
+  CHECK(told == std::vector<std::string>{"x", "x", "t2", "t2", "y", "y"});
+
+  int heard = 0;
+  program.context.set_trace([&](const tsr_trace_tensor_t&) {
+    ++heard;
+    throw std::logic_error("no more");
+  });
+  CHECK_THROWS_WITH(chain.call({x}, {y}), "no more");
+  CHECK(heard == 1);
+  CHECK(y.read<float>() == Floats{3});  // the call has ended as any other
+  tsr::Stream stream(program.context);
+  chain.call({x}, {y}, stream);
+  CHECK_THROWS_WITH(stream.synchronize(), "no more");
+  CHECK_NOTHROW(stream.synchronize());
+  program.context.set_trace({});
+  chain.call({x}, {y});
+  CHECK(heard == 2);
+}
