@@ -20,8 +20,7 @@ function(tessera_install_programs component)
 endfunction()
 
 # tessera_install_library(target NAME name COMPONENT component DESCRIPTION text): a shared library with its public
-# headers, which are below include/. Here and in the CMake package it is Tessera::<name>, for pkg-config lib<...> without
-# its "lib".
+# headers, which are in include/. Here and in the CMake package it is Tessera::<name>; pkg-config knows its file's name.
 function(tessera_install_library target)
   cmake_parse_arguments(LIBRARY "" "NAME;COMPONENT;DESCRIPTION" "" ${ARGN})
   add_library(Tessera::${LIBRARY_NAME} ALIAS ${target})
