@@ -9,7 +9,7 @@
 
 #include "runtime/core/tensor.h"
 #include "runtime/include/tessera.hpp"
-#include "unit/runtime/sample.h"
+#include "unit/runtime/cuda_sample.h"
 
 using namespace tessera::test;
 using namespace tessera::format;
@@ -263,6 +263,30 @@ TEST_CASE("a tensor that does not fit is refused before it is used", "[runtime]"
           tsr::Tensor columns(x.data(), tsr::f32, {2}, tsr::cpu, {2});
           program.module.function("chain")({columns});
         }).find("TSR_EINVAL: chain: input 'x'") == 0);
+}
+
+TEST_CASE("wrapped tensors on a GPU say where they are, and are copied", "[cuda]") {
+  FakeGpu gpu;
+  tsr::Context context("cuda:0");
+  auto is = [](tsr_device_t device, tsr_device_t wanted) {
+    return device.device_type == wanted.device_type && device.device_id == wanted.device_id;
+  };
+  CHECK(is(context.device(), tsr::cuda(0)));
+  CHECK(is(tsr::Memory(context, 8).device(), tsr::cuda(0)));
+  CHECK(is(tsr::Memory(context, 8, TSR_HOST).device(), tsr::cpu));
+  CHECK(is(tsr::Memory(context, 8, TSR_PINNED).device(), {3, 0}));
+  CHECK(is(tsr::Memory(context, 8, TSR_DEVICE | TSR_HOST).device(), {3, 0}));
+
+  CudaBundle bundle{{add_one_plan()}};
+  std::string image = bundle.bytes();
+  tsr::Module module = tsr::Module::from_memory(context, image.data(), image.size());
+  CHECK(module.target() == cuda_target);
+  tsr::OwnedTensor x(context, tsr::f32, {3}), pinned(context, tsr::f32, {3}, TSR_PINNED);
+  x.write(Floats{1, 2, 3});
+  module.function("add_one").call({x}, {pinned});
+  context.synchronize();
+  CHECK(pinned.as<float>()[2] == 4);
+  CHECK(module.function("add_one")({pinned})[0].read<float>() == Floats{3, 4, 5});
 }
 
 TEST_CASE("what was moved from is empty, and its use is refused", "[runtime]") {
