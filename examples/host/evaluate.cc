@@ -19,16 +19,13 @@ struct Options {
 };
 
 /// The loss of `count` windows that begin with the one at `text`.
-float loss_of(const host::Program& program, tsr_function_t function, const char* text, int64_t count,
+float loss_of(const tsr::Context& context, const tsr::Function& function, const char* text, int64_t count,
               const Options& options) {
   std::string tokens;
   for (int64_t i = 0; i < count; ++i) tokens.append(text + i * options.stride, size_t(options.window));
-  host::Tensor input(program, {1, 8, 1}, {count, options.window}), output(program, {2, 32, 1}, {});
-  input.write(tokens.data());
-  const tsr_tensor_t* inputs[] = {input.raw()};
-  tsr_tensor_t* outputs[] = {output.raw()};
-  host::check(tsrCall(function, nullptr, inputs, 1, outputs, 1));
-  return output.floats()[0];
+  tsr::OwnedTensor input(context, tsr::u8, {count, options.window});
+  input.write_bytes(tokens.data(), tokens.size());
+  return function({input})[0].read<float>()[0];
 }
 
 void evaluate(const Options& options) {
@@ -38,19 +35,19 @@ void evaluate(const Options& options) {
   if (size < options.window) host::fail("the text is shorter than a window");
   int64_t windows = (size - options.window) / options.stride + 1;
   host::Program program(options.device, options.bundle, options.weights);
-  tsr_function_t function = program.function("loss");
+  tsr::Function function = program.module().function("loss");
   double sum = 0;
   auto start = std::chrono::steady_clock::now();
   for (int64_t first = 0; first < windows; first += options.batch) {
     int64_t count = std::min(options.batch, windows - first);
     const char* text = file->bytes().data() + first * options.stride;
-    sum += double(loss_of(program, function, text, count, options)) * double(count);
+    sum += double(loss_of(program.context(), function, text, count, options)) * double(count);
     host::show_progress(first + count, windows);
   }
   std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::printf("text      %s, %lld windows of %lld bytes\n", options.text.c_str(), static_cast<long long>(windows),
               static_cast<long long>(options.window));
-  std::printf("target    %s\n", program.target().c_str());
+  std::printf("target    %s\n", program.module().target().c_str());
   std::printf("loss      %.6f (ln 256 = %.6f)\n", sum / double(windows), std::log(256.0));
   std::printf("speed     %.0f bytes/s\n", double(windows * options.stride) / elapsed.count());
 }
@@ -70,6 +67,6 @@ int main(int argc, char** argv) {
   app.add_option("--device", options.device, "cpu, or cuda:N")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   if (options.stride == 0) options.stride = options.window;
-  evaluate(options);
+  host::run([&] { evaluate(options); });
   return 0;
 }

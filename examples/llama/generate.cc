@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <random>
 #include <string_view>
 
@@ -28,8 +29,8 @@ struct Options {
 };
 
 /// The extents of a shape such as "[B, 2, 64]", in which every symbol stands for 1.
-std::vector<int64_t> extents(std::string_view text) {
-  std::vector<int64_t> shape;
+tsr::Shape extents(std::string_view text) {
+  tsr::Shape shape;
   for (size_t at = 1; at < text.size() && text != "[]"; at = text.find_first_of(",]", at) + 2) {
     shape.push_back(std::isdigit(static_cast<unsigned char>(text[at])) ? std::atoll(&text[at]) : 1);
   }
@@ -41,15 +42,13 @@ std::vector<int64_t> extents(std::string_view text) {
 class Session {
  public:
   explicit Session(const host::Program& program)
-      : program_(program), prefill_(program.function("prefill")), decode_(program.function("decode")) {
-    size_t inputs = 0, outputs = 0;
-    host::check(tsrGetSignature(decode_, &inputs, &outputs));
-    for (size_t i = 0; i < inputs; ++i) {
-      tsr_tensor_info_t info;
-      host::check(tsrGetInputInfo(decode_, i, &info));
-      if (info.name == std::string_view("tokens")) continue;
+      : context_(program.context()),
+        prefill_(program.module().function("prefill")),
+        decode_(program.module().function("decode")) {
+    for (const tsr::TensorInfo& info : decode_.inputs()) {
+      if (info.name == "tokens") continue;
       for (auto* state : {&state_, &next_}) {
-        state->emplace(info.name, host::Tensor(program_, info.element, extents(info.shape)));
+        state->emplace(info.name, host::zeros(context_, info.element, extents(info.shape)));
       }
     }
   }
@@ -66,49 +65,40 @@ class Session {
   }
 
  private:
-  std::vector<float> call(tsr_function_t function, std::string_view text) {
-    host::Tensor tokens(program_, {1, 8, 1}, {1, int64_t(text.size())});
-    tokens.write(text.data());
-    size_t input_count = 0, output_count = 0;
-    host::check(tsrGetSignature(function, &input_count, &output_count));
-    std::vector<const tsr_tensor_t*> inputs;
-    for (size_t i = 0; i < input_count; ++i) {
-      tsr_tensor_info_t info;
-      host::check(tsrGetInputInfo(function, i, &info));
-      inputs.push_back(info.name == std::string_view("tokens") ? tokens.raw() : state_.at(info.name).raw());
+  std::vector<float> call(const tsr::Function& function, std::string_view text) {
+    tsr::OwnedTensor tokens(context_, tsr::u8, {1, int64_t(text.size())});
+    tokens.write_bytes(text.data(), text.size());
+    std::vector<tsr::Input> inputs;
+    for (const tsr::TensorInfo& info : function.inputs()) {
+      inputs.emplace_back(info.name == "tokens" ? tokens : state_.at(info.name));
     }
-    std::vector<tsr_tensor_t> donated(output_count);
-    std::vector<tsr_tensor_t*> outputs;
-    std::vector<host::Tensor> scores;
-    for (size_t i = 0; i < output_count; ++i) {
-      tsr_tensor_info_t info;
-      host::check(tsrGetOutputInfo(function, i, &info));
+    std::vector<tsr::TensorInfo> results = function.outputs();
+    std::vector<tsr::Tensor> donated;
+    donated.reserve(results.size());
+    std::optional<tsr::OwnedTensor> scores;
+    std::vector<tsr::Output> outputs;
+    for (const tsr::TensorInfo& info : results) {
       if (info.flags & TSR_TENSOR_DONATED) {
-        donated[i] = *state_.at(info.alias_of).raw();
-        donated[i].data = nullptr;
-        outputs.push_back(&donated[i]);
+        outputs.emplace_back(donated.emplace_back(state_.at(info.alias_of)));
       } else if (auto next = next_.find(info.name); next != next_.end()) {
-        outputs.push_back(next->second.raw());
+        outputs.emplace_back(next->second);
       } else {
-        if (!scores.empty()) host::fail("an entry gives more than scores and the cache");
-        scores.emplace_back(program_, info.element, std::vector<int64_t>{1, 256});
-        outputs.push_back(scores.back().raw());
+        if (scores) host::fail("an entry gives more than scores and the cache");
+        outputs.emplace_back(scores.emplace(context_, info.element, tsr::Shape{1, 256}));
       }
     }
-    if (scores.empty()) host::fail("an entry gives no scores");
-    host::check(tsrCall(function, nullptr, inputs.data(), input_count, outputs.data(), output_count));
-    for (size_t i = 0; i < output_count; ++i) {
-      tsr_tensor_info_t info;
-      host::check(tsrGetOutputInfo(function, i, &info));
+    if (!scores) host::fail("an entry gives no scores");
+    function.call(inputs, outputs);
+    for (const tsr::TensorInfo& info : results) {
       if (info.flags & TSR_TENSOR_DONATED) continue;
       if (auto next = next_.find(info.name); next != next_.end()) std::swap(next->second, state_.at(info.name));
     }
-    return scores.front().floats();
+    return host::floats(*scores);
   }
 
-  const host::Program& program_;
-  tsr_function_t prefill_, decode_;
-  std::map<std::string, host::Tensor, std::less<>> state_, next_;
+  const tsr::Context& context_;
+  tsr::Function prefill_, decode_;
+  std::map<std::string, tsr::OwnedTensor> state_, next_;
 };
 
 /// The byte of the highest score, or one drawn with probability exp(score / temperature).
@@ -134,23 +124,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App app{"Continues a text with a bundle of llama"};
-  Options options;
-  app.add_option("bundle", options.bundle, "Bundle with the entries prefill and decode")->required();
-  app.add_option("weights", options.weights, "Safetensors file")->required();
-  app.add_option("prompt", options.prompt, "Text to continue")->required();
-  app.add_option("--count", options.count, "Bytes to make")->check(CLI::Range(1, 1 << 20))->capture_default_str();
-  app.add_option("--temperature", options.temperature, "0 takes the likeliest byte, more draws more freely")
-      ->check(CLI::Range(0.0, 100.0))->capture_default_str();
-  app.add_option("--seed", options.seed, "Of what is drawn")->capture_default_str();
-  app.add_option("--device", options.device, "cpu or cuda:N")->capture_default_str();
-  app.add_flag("--raw", options.raw, "Write bytes as they are");
-  CLI11_PARSE(app, argc, argv);
-  if (options.prompt.empty()) host::fail("the prompt is empty");
-
+void generate(const Options& options) {
   host::Program program(options.device, options.bundle, options.weights);
   Session session(program);
   std::mt19937_64 random(options.seed);
@@ -168,7 +142,26 @@ int main(int argc, char** argv) {
   if (!options.raw) std::putchar('\n');
   std::fflush(stdout);
   std::fprintf(stderr, "%s: %zu bytes read in %.1f ms, %d made in %.1f ms (%.0f tokens/s), %.1f MB of cache\n",
-               program.target().c_str(), options.prompt.size(), reading * 1e3, options.count, making * 1e3,
+               program.module().target().c_str(), options.prompt.size(), reading * 1e3, options.count, making * 1e3,
                (options.count - 1) / making, double(session.cache_bytes()) / 1e6);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Continues a text with a bundle of llama"};
+  Options options;
+  app.add_option("bundle", options.bundle, "Bundle with the entries prefill and decode")->required();
+  app.add_option("weights", options.weights, "Safetensors file")->required();
+  app.add_option("prompt", options.prompt, "Text to continue")->required();
+  app.add_option("--count", options.count, "Bytes to make")->check(CLI::Range(1, 1 << 20))->capture_default_str();
+  app.add_option("--temperature", options.temperature, "0 takes the likeliest byte, more draws more freely")
+      ->check(CLI::Range(0.0, 100.0))->capture_default_str();
+  app.add_option("--seed", options.seed, "Of what is drawn")->capture_default_str();
+  app.add_option("--device", options.device, "cpu or cuda:N")->capture_default_str();
+  app.add_flag("--raw", options.raw, "Write bytes as they are");
+  CLI11_PARSE(app, argc, argv);
+  if (options.prompt.empty()) host::fail("the prompt is empty");
+  host::run([&] { generate(options); });
   return 0;
 }
