@@ -116,13 +116,12 @@ struct Core {
       core.thrown = std::current_exception();
     }
   }
+  std::exception_ptr take_thrown() {
+    std::lock_guard<std::mutex> lock(mutex);
+    return std::exchange(thrown, nullptr);
+  }
   void throw_what_trace_threw() {
-    std::exception_ptr pending;
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      pending = std::exchange(thrown, nullptr);
-    }
-    if (pending) std::rethrow_exception(pending);
+    if (std::exception_ptr pending = take_thrown()) std::rethrow_exception(pending);
   }
 
   tsr_context_t context = nullptr;
@@ -132,7 +131,7 @@ struct Core {
   std::exception_ptr thrown;
 };
 
-/// After what may have run a trace.
+/// After a wait for work that a trace may have watched.
 inline void finish(const std::shared_ptr<Core>& core, tsr_status_t status) {
   if (core) core->throw_what_trace_threw();
   check(status);
@@ -211,7 +210,6 @@ class Context {
     detail::check(tsrCreateContextWith(device.c_str(), checks, &core_->context));
     if (device.compare(0, 5, "cuda:") == 0) core_->device = cuda(std::stoi(device.substr(5)));
   }
-
   Context(Context&&) noexcept = default;
   Context& operator=(Context&&) noexcept = default;
 
@@ -228,8 +226,9 @@ class Context {
   /// TSR_ETIMEOUT, or TSR_EOOM for memory.
   void set_limits(const tsr_limits_t& limits) { detail::check(tsrSetLimits(get(), &limits)); }
   /// Calls from now on tell each of their tensors, on the thread that queues the work: of a stream on a CPU that is
-  /// another than the caller's, and several may call it at once. Empty ends it. What it throws is thrown by the call,
-  /// launch or wait that returns next.
+  /// another than the caller's, and several may call it at once. Empty ends it. What it throws is thrown by the call
+  /// that it watched, whose work has ended then, and of work on a stream by the next wait or the next call, which does
+  /// nothing else.
   void set_trace(Trace trace) {
     detail::check(tsrSetTrace(get(), nullptr, nullptr));
     core_->trace = std::move(trace);
@@ -578,8 +577,15 @@ class Function {
   /// not fit. Outputs overlap neither inputs nor each other, except for donated ones. With a stream it returns when the
   /// work is queued; the memory of the tensors stays until the stream has come by, the Tensor objects need not.
   void call(const Inputs& inputs, const Outputs& outputs, const Queue& queue = {}) const {
-    detail::finish(module_->core,
-                   tsrCall(raw_, queue.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
+    detail::Core& core = *module_->core;
+    core.throw_what_trace_threw();
+    tsr_status_t status = tsrCall(raw_, queue.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size());
+    std::exception_ptr thrown = queue.get() ? nullptr : core.take_thrown();
+    if (thrown) {
+      tsrSynchronize(core.context, TSR_FOREVER);  // what is thrown may free the tensors
+      std::rethrow_exception(thrown);
+    }
+    detail::check(status);
   }
   /// The same with outputs that it makes.
   std::vector<OwnedTensor> operator()(const Inputs& inputs, const Queue& queue = {}) const {
@@ -630,7 +636,7 @@ class Kernel {
     std::vector<void*> arguments;
     for (void*& buffer : buffers) arguments.push_back(&buffer);
     for (uint32_t& value : values) arguments.push_back(&value);
-    detail::finish(module_->core, tsrLaunch(raw_, queue.get(), grid, arguments.data(), arguments.size()));
+    detail::check(tsrLaunch(raw_, queue.get(), grid, arguments.data(), arguments.size()));
   }
 
   // As of Function.

@@ -376,7 +376,13 @@ TEST_CASE("an exception of a trace is thrown by the call, and not through the li
   chain.call({x}, {y}, stream);
   CHECK_THROWS_WITH(stream.synchronize(), "no more");
   CHECK_NOTHROW(stream.synchronize());
+  chain.call({x}, {y}, stream);
+  REQUIRE(tsrSynchronizeStream(stream.get(), TSR_FOREVER) == TSR_SUCCESS);
+  y.write(Floats{0});
+  CHECK_THROWS_WITH(chain.call({x}, {y}, stream), "no more");
+  stream.synchronize();
+  CHECK(y.read<float>() == Floats{0});
   program.context.set_trace({});
   chain.call({x}, {y});
-  CHECK(heard == 2);
+  CHECK(heard == 3);
 }
