@@ -25,8 +25,9 @@ Status check_load(uint32_t flags, tsr_module_t* module) {
 
 /// Adds a loaded module to its context.
 Status adopt(Context& context, std::unique_ptr<Module> made, tsr_module_t* module) {
-  *module = made->handle.get();
+  tsr_module_t handle = made->handle.get();
   context.adopt<Module>(context.modules, std::move(made));
+  *module = handle;
   return ok();
 }
 

@@ -15,16 +15,16 @@ Status create_stream(Context& context, tsr_stream_t* stream) {
   if (!stream) return invalid("the place for the stream is NULL");
   auto made = std::make_shared<ContextStream>(context);
   if (Status status = context.device->make_stream(made->work); status.failed()) return status;
+  context.adopt(context.streams, made);
   *stream = made->handle.get();
-  context.adopt(context.streams, std::move(made));
   return ok();
 }
 
 Status create_event(Context& context, tsr_event_t* event) {
   if (!event) return invalid("the place for the event is NULL");
   auto made = std::make_shared<Event>(context);
+  context.adopt(context.events, made);
   *event = made->handle.get();
-  context.adopt(context.events, std::move(made));
   return ok();
 }
 
@@ -61,6 +61,7 @@ Status elapsed(tsr_event_t start, tsr_event_t end, float* milliseconds) {
 extern "C" {
 
 tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream) {
+  if (stream) *stream = nullptr;
   return with(context, [&](Context& found) { return create_stream(found, stream); });
 }
 
@@ -83,6 +84,7 @@ tsr_status_t tsrSynchronize(tsr_context_t context, uint32_t milliseconds) {
 }
 
 tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event) {
+  if (event) *event = nullptr;
   return with(context, [&](Context& found) { return create_event(found, event); });
 }
 

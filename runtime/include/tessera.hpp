@@ -4,10 +4,11 @@
 // tessera.h, which is C++ as it stands. Constants and plain structs are those of tessera.h, whose comments say what
 // they mean: TSR_EINVAL, TSR_CHECK_NAN, tsr_limits_t, tsr_launch_t, tsr_trace_tensor_t.
 //
-// Lifetime: Context, Module, Stream, Event, Memory and OwnedTensor own something; they are moved and not copied. Using
-// one that was moved from throws TSR_EINVAL. What is made on a context keeps the context, and functions and kernels
-// keep their module, so objects may end in any order. Work on a stream does not keep the memory that it uses: wait for
-// the stream before tensors end. Destructors report no failure; Stream::synchronize does.
+// Lifetime: Context, Module, Stream, Event, Memory and OwnedTensor own something; they are moved and not copied, except
+// for memory, which copies share. Using one that was moved from throws TSR_EINVAL. What is made on a context keeps it,
+// and functions and kernels keep their module, so objects may end in any order. Work on a stream does not keep the
+// memory that it uses: wait for the stream before tensors end, also where an exception leaves a scope, as by a Stream
+// that is made after the tensors, whose end waits. Destructors report no failure; Stream::synchronize does.
 //
 // Threads: as tessera.h says. Several threads may use a context and what is made on it. Nothing may use an object while
 // another thread moves, changes or destroys that object. Limits, traces and parameters are set while no call runs.
@@ -21,13 +22,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -102,40 +101,14 @@ struct Core {
   Core& operator=(const Core&) = delete;
   ~Core() { tsrDestroyContext(context); }
 
-  /// What a trace throws is kept, as nothing may be thrown through C; it hears no more until that is thrown.
-  static void tell(void* user, const tsr_trace_tensor_t* tensor) noexcept {
-    auto& core = *static_cast<Core*>(user);
-    try {
-      {
-        std::lock_guard<std::mutex> lock(core.mutex);
-        if (core.thrown) return;
-      }
-      core.trace(*tensor);
-    } catch (...) {
-      std::lock_guard<std::mutex> lock(core.mutex);
-      core.thrown = std::current_exception();
-    }
-  }
-  std::exception_ptr take_thrown() {
-    std::lock_guard<std::mutex> lock(mutex);
-    return std::exchange(thrown, nullptr);
-  }
-  void throw_what_trace_threw() {
-    if (std::exception_ptr pending = take_thrown()) std::rethrow_exception(pending);
+  static void tell(void* trace, const tsr_trace_tensor_t* tensor) noexcept {
+    (*static_cast<Trace*>(trace))(*tensor);
   }
 
   tsr_context_t context = nullptr;
   tsr_device_t device = cpu;
-  Trace trace;
-  std::mutex mutex;
-  std::exception_ptr thrown;
+  std::vector<std::unique_ptr<Trace>> traces;  ///< all that were set: queued calls tell those of their time
 };
-
-/// After a wait for work that a trace may have watched.
-inline void finish(const std::shared_ptr<Core>& core, tsr_status_t status) {
-  if (core) core->throw_what_trace_threw();
-  check(status);
-}
 
 /// A handle with the context that it belongs to, which ends after it.
 template <class Raw, tsr_status_t (*destroy)(Raw)>
@@ -226,13 +199,13 @@ class Context {
   /// TSR_ETIMEOUT, or TSR_EOOM for memory.
   void set_limits(const tsr_limits_t& limits) { detail::check(tsrSetLimits(get(), &limits)); }
   /// Calls from now on tell each of their tensors, on the thread that queues the work: of a stream on a CPU that is
-  /// another than the caller's, and several may call it at once. Empty ends it. What it throws is thrown by the call
-  /// that it watched, whose work has ended then, and of work on a stream by the next wait or the next call, which does
-  /// nothing else.
+  /// another than the caller's, and several may call it at once. Empty ends it. It stays until the context ends. It may
+  /// not throw: that ends the program, as nothing is thrown through C. Set while no call of the context runs.
   void set_trace(Trace trace) {
     detail::check(tsrSetTrace(get(), nullptr, nullptr));
-    core_->trace = std::move(trace);
-    if (core_->trace) detail::check(tsrSetTrace(get(), detail::Core::tell, core_.get()));
+    if (!trace) return;
+    core_->traces.push_back(std::make_unique<Trace>(std::move(trace)));
+    detail::check(tsrSetTrace(get(), detail::Core::tell, core_->traces.back().get()));
   }
 
   /// Copies bytes between memory of host and device. Without a stream it is done on return.
@@ -241,7 +214,7 @@ class Context {
   }
   /// Waits for the work of the default stream; throws TSR_ETIMEOUT when it takes longer.
   void synchronize(uint32_t milliseconds = TSR_FOREVER) const {
-    detail::finish(core_, tsrSynchronize(get(), milliseconds));
+    detail::check(tsrSynchronize(get(), milliseconds));
   }
 
  private:
@@ -268,8 +241,7 @@ class Stream {
 
   /// Waits for all work that was queued so far. Throws the first failure since the last wait, or TSR_ETIMEOUT.
   void synchronize(uint32_t milliseconds = TSR_FOREVER) const {
-    tsr_stream_t raw = Queue(*this).get();
-    detail::finish(owned_->core, tsrSynchronizeStream(raw, milliseconds));
+    detail::check(tsrSynchronizeStream(Queue(*this).get(), milliseconds));
   }
 
  private:
@@ -296,8 +268,7 @@ class Event {
   void hold_back(const Queue& queue) const { detail::check(tsrWaitEvent(queue.get(), get())); }
   /// Waits until the place is passed, as one that was never recorded is; throws TSR_ETIMEOUT when it takes longer.
   void synchronize(uint32_t milliseconds = TSR_FOREVER) const {
-    tsr_status_t status = tsrSynchronizeEvent(get(), milliseconds);
-    detail::finish(owned_ ? owned_->core : nullptr, status);
+    detail::check(tsrSynchronizeEvent(get(), milliseconds));
   }
   /// Milliseconds from another place to this one; both have been passed.
   float milliseconds_since(const Event& start) const {
@@ -310,14 +281,14 @@ class Event {
   std::unique_ptr<detail::OwnedEvent> owned_;
 };
 
-/// Memory at a multiple of 64 bytes.
+/// Memory at a multiple of 64 bytes. Copies share it, and tensors in it keep it.
 class Memory {
  public:
   /// None.
   Memory() = default;
   /// `flags` has one or more of TSR_DEVICE, TSR_HOST and TSR_PINNED.
   Memory(const Context& context, size_t bytes, uint32_t flags = TSR_DEVICE)
-      : block_(std::make_unique<detail::Block>(context.core_)) {
+      : block_(std::make_shared<detail::Block>(context.core_)) {
     detail::check(tsrAlloc(context.get(), bytes, flags, &block_->data));
     block_->bytes = bytes;
     if (flags != TSR_HOST && context.device().device_type != cpu.device_type) {
@@ -333,11 +304,13 @@ class Memory {
   tsr_device_t device() const { return block_ ? block_->device : cpu; }
 
  private:
-  std::unique_ptr<detail::Block> block_;
+  friend class Tensor;
+  std::shared_ptr<detail::Block> block_;
 };
 
-/// A view of a tensor: where its elements are, of which dtype, and its shape. Copies view the same memory, which is not
-/// theirs. Calls take dense tensors only, without strides or with those of row-major order.
+/// A view of a tensor: where its elements are, of which dtype, and its shape. Copies view the same elements. Memory of
+/// Memory and of OwnedTensor is kept by all tensors in it, other memory by none. Calls take dense tensors only, without
+/// strides or with those of row-major order.
 class Tensor {
  public:
   /// `strides` count elements; none: dense in row-major order. `byte_offset` is added to `data`.
@@ -355,6 +328,7 @@ class Tensor {
   /// At the beginning of memory, which has room for it.
   Tensor(const Memory& memory, tsr_dtype_t dtype, Shape shape)
       : Tensor(memory.data(), dtype, std::move(shape), memory.device()) {
+    block_ = memory.block_;
     size_t wanted = bytes();
     if (wanted <= memory.bytes()) return;
     throw Error(TSR_EINVAL, "a tensor of " + std::to_string(wanted) + " bytes is put into memory of " +
@@ -364,9 +338,15 @@ class Tensor {
   template <class T>
   Tensor(T* data, Shape shape) : Tensor(data, dtype_of<T>(), std::move(shape)) {}
 
-  Tensor(const Tensor& other) : raw_(other.raw_), shape_(other.shape_), strides_(other.strides_) { point(); }
+  Tensor(const Tensor& other)
+      : raw_(other.raw_), shape_(other.shape_), strides_(other.strides_), block_(other.block_) {
+    point();
+  }
   Tensor(Tensor&& other) noexcept
-      : raw_(other.raw_), shape_(std::move(other.shape_)), strides_(std::move(other.strides_)) {
+      : raw_(other.raw_),
+        shape_(std::move(other.shape_)),
+        strides_(std::move(other.strides_)),
+        block_(std::move(other.block_)) {
     point();
     other.raw_.data = nullptr;
     other.point();
@@ -375,6 +355,7 @@ class Tensor {
     std::swap(raw_, other.raw_);
     shape_.swap(other.shape_);
     strides_.swap(other.strides_);
+    block_.swap(other.block_);
     point();
     return *this;
   }
@@ -411,9 +392,12 @@ class Tensor {
     raw_.strides = strides_.empty() ? nullptr : strides_.data();
   }
 
+  friend class Function;
+
   tsr_tensor_t raw_;
   Shape shape_;
   Shape strides_;
+  std::shared_ptr<detail::Block> block_;
 };
 
 /// A dense tensor with memory of its own. Contents are undefined until they are written.
@@ -452,10 +436,11 @@ class OwnedTensor : public Tensor {
 
  private:
   friend class Function;
-  OwnedTensor(const Context& context, Memory memory, tsr_dtype_t dtype, const Shape& shape)
-      : Tensor(memory.data(), dtype, shape, memory ? memory.device() : context.device()),
-        context_(context.core_),
-        memory_(std::move(memory)) {}
+  OwnedTensor(const Context& context, const Memory& memory, tsr_dtype_t dtype, const Shape& shape)
+      : Tensor(memory, dtype, shape), context_(context.core_) {}
+  /// One whose memory a call gives.
+  OwnedTensor(const Context& context, tsr_device_t device, tsr_dtype_t dtype, const Shape& shape)
+      : Tensor(nullptr, dtype, shape, device), context_(context.core_) {}
 
   void check_count(size_t count) const {
     if (count == bytes()) return;
@@ -464,7 +449,6 @@ class OwnedTensor : public Tensor {
   }
 
   Context context_;
-  Memory memory_;
 };
 
 namespace detail {
@@ -475,37 +459,45 @@ class List {
  public:
   List() = default;
   List(std::initializer_list<Item> items) {
-    for (const Item& item : items) raw_.push_back(item.raw);
+    for (const Item& item : items) add(item);
   }
   template <class Range,
             class = std::enable_if_t<std::is_convertible_v<decltype(*std::begin(std::declval<Range&>())), Item>>>
   List(Range&& range) {
-    for (auto& tensor : range) raw_.push_back(Item(tensor).raw);
+    for (auto& tensor : range) add(Item(tensor));
   }
 
   auto data() const { return raw_.data(); }
   size_t size() const { return raw_.size(); }
   auto begin() const { return raw_.begin(); }
   auto end() const { return raw_.end(); }
+  /// NULL for a seed of 0.
+  auto tensor(size_t index) const { return tensors_.at(index); }
 
  private:
-  std::vector<decltype(Item::raw)> raw_;
+  void add(const Item& item) {
+    tensors_.push_back(item.tensor);
+    raw_.push_back(item.tensor ? item.tensor->get() : nullptr);
+  }
+
+  std::vector<decltype(Item::tensor)> tensors_;
+  std::vector<decltype(std::declval<decltype(Item::tensor)>()->get())> raw_;
 };
 
 }  // namespace detail
 
 /// A tensor that a call reads, or nullptr for a seed of 0.
 struct Input {
-  Input(const Tensor& tensor) : raw(tensor.get()) {}
+  Input(const Tensor& its_tensor) : tensor(&its_tensor) {}
   Input(std::nullptr_t) {}
-  const tsr_tensor_t* raw = nullptr;
+  const Tensor* tensor = nullptr;
 };
 /// A tensor that a call writes.
 struct Output {
-  Output(Tensor& tensor) : raw(tensor.get()) {}
-  tsr_tensor_t* raw;
+  Output(Tensor& its_tensor) : tensor(&its_tensor) {}
+  Tensor* tensor;
 };
-/// Arguments of calls: {x, y}, or a container of tensors. They refer to the tensors.
+/// Arguments of calls: {x, y}, or a container of tensors. They refer to the tensors, which end after them.
 using Inputs = detail::List<Input>;
 using Outputs = detail::List<Output>;
 
@@ -555,8 +547,8 @@ class Function {
     detail::check(tsrGetOutputShape(raw_, inputs.data(), inputs.size(), index, shape.data(), info.ndim, &info.ndim));
     return shape;
   }
-  /// Tensors for the outputs of a call with these inputs, on the context's device. A donated one has no memory: its
-  /// data is NULL until the call, and then that of its input or parameter.
+  /// Tensors for the outputs of a call with these inputs, on the context's device. A donated one has the memory of its
+  /// input or parameter, and keeps it as that tensor does; its data is NULL until the call.
   std::vector<OwnedTensor> make_outputs(const Inputs& inputs) const {
     Context context(module_->core);
     std::vector<OwnedTensor> outputs;
@@ -565,7 +557,9 @@ class Function {
       detail::check(tsrGetOutputInfo(raw_, i, &info));
       Shape shape = output_shape(inputs, i);
       if (info.flags & TSR_TENSOR_DONATED) {
-        outputs.push_back(OwnedTensor(context, Memory(), info.element, shape));
+        const Tensor* donor = find_input(inputs, info.alias_of);
+        outputs.push_back(OwnedTensor(context, donor ? donor->device() : context.device(), info.element, shape));
+        if (donor) outputs.back().block_ = donor->block_;
       } else {
         outputs.emplace_back(context, info.element, shape);
       }
@@ -577,15 +571,7 @@ class Function {
   /// not fit. Outputs overlap neither inputs nor each other, except for donated ones. With a stream it returns when the
   /// work is queued; the memory of the tensors stays until the stream has come by, the Tensor objects need not.
   void call(const Inputs& inputs, const Outputs& outputs, const Queue& queue = {}) const {
-    detail::Core& core = *module_->core;
-    core.throw_what_trace_threw();
-    tsr_status_t status = tsrCall(raw_, queue.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size());
-    std::exception_ptr thrown = queue.get() ? nullptr : core.take_thrown();
-    if (thrown) {
-      tsrSynchronize(core.context, TSR_FOREVER);  // what is thrown may free the tensors
-      std::rethrow_exception(thrown);
-    }
-    detail::check(status);
+    detail::check(tsrCall(raw_, queue.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
   }
   /// The same with outputs that it makes.
   std::vector<OwnedTensor> operator()(const Inputs& inputs, const Queue& queue = {}) const {
@@ -602,6 +588,16 @@ class Function {
  private:
   friend class Module;
   Function(std::shared_ptr<detail::OwnedModule> module, tsr_function_t raw) : module_(std::move(module)), raw_(raw) {}
+
+  /// The tensor that a call gives for the input of that name; NULL for a parameter.
+  const Tensor* find_input(const Inputs& inputs, const std::string& name) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      tsr_tensor_info_t info;
+      detail::check(tsrGetInputInfo(raw_, i, &info));
+      if (name == info.name) return inputs.tensor(i);
+    }
+    return nullptr;
+  }
 
   struct Counts {
     size_t inputs = 0;
