@@ -191,12 +191,6 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
   auto clause = std::find_if(frames_.rbegin(), frames_.rend(), [](const CallFrame& frame) { return frame.is_clause; });
   bool is_clause = clause != frames_.rend();
   size_t outside = size_t(std::distance(clause, frames_.rend())) - is_clause;
-  auto asked = as_relation(op);
-  if (is_clause && asked && unproven({*asked, a, b}) == Unproven::Unstated) {
-    auto builder = report_in(outside, diag::unstated_relation, clause->call, frames_[0].name, relation);
-    builder.label(loc, fmt::format("'{}' asks for it here", clause->name));
-    return help_clause(builder, {*asked, a, b});
-  }
   auto builder = is_clause ? report_in(outside, diag::undecided_condition, clause->call, relation)
                            : report(diag::undecided_condition, loc, relation);
   if (is_clause) builder.label(loc, fmt::format("'{}' asks for it here", clause->name));
@@ -205,7 +199,7 @@ void Blame::report_undecided(ast::CompareOp op, Dim a, Dim b, Loc loc) const {
     builder.help(fmt::format("a loop whose trip count is known at run time is `for i in range({0}):`, in a kernel "
                              "`for k in tile.range({0}, t.k):`",
                              (b->constant() ? a : b)->text));
-  } else if (asked) {
+  } else if (auto asked = as_relation(op)) {
     help_clause(builder, {*asked, a, b});
   }
   bool equates = op == ast::CompareOp::Equal;  // channels, which may stand elsewhere
