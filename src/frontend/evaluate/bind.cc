@@ -93,7 +93,7 @@ DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimP
                         fmt::format("{}, which is {}, equal to {}, which is {}{}", a.what, a.dim->text, b.what,
                                     b.dim->text, shapes));
   };
-  auto builder = certain                  ? report(diag::shape_mismatch)
+  auto builder = certain                ? report(diag::shape_mismatch)
                  : standing == Unstated ? warn()
                                         : report(diag::unrelated_symbols);
   label_dim(blame.session(), builder, a, loc);
