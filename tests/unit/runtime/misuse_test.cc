@@ -340,7 +340,7 @@ TEST_CASE("handles are looked up while others come and go", "[runtime][misuse]")
     threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) expect(TSR_SUCCESS, tsrCall(function, nullptr, own.inputs, 1, own.outputs, 1));
     });
-    threads.emplace_back([&, each] {
+    threads.emplace_back([&] {
       for (int i = 0; i < 500; ++i) {
         expect(TSR_SUCCESS, tsrCreateEvent(context, &own.new_event));
         expect(TSR_EINVAL, tsrSynchronizeEvent(stale, 0));
