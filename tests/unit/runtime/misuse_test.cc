@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "unit/runtime/cuda_sample.h"
 #include "unit/runtime/sample.h"
 
 using namespace tessera::test;
@@ -20,15 +21,8 @@ namespace {
 enum Kind : size_t { Context, Module, Kernel, Stream, Function, Event, kind_count };
 const char* const kind_names[] = {"context", "module", "kernel", "stream", "function", "event"};
 
-/// y = x[0] + 1 of one element, by the entry and by the kernel.
-std::string world_bundle() {
-  PlanBuilder b("f");
-  b.dim("N");
-  uint32_t x = b.input("x", {"N"});
-  uint32_t y = b.output("y", {"N"});
-  b.launch("add_one", {x, y}, {"N"});
-  return make_bundle({b.plan});
-}
+/// x + 1, by the entry and by the kernel.
+std::string world_bundle() { return make_bundle({add_one_plan()}); }
 
 /// A handle of each kind.
 struct World {
@@ -40,7 +34,7 @@ struct World {
     REQUIRE(tsrCreateStream(loaded.context, &stream) == TSR_SUCCESS);
     REQUIRE(tsrCreateEvent(loaded.context, &event) == TSR_SUCCESS);
     REQUIRE(tsrRecordEvent(event, nullptr) == TSR_SUCCESS);
-    handles = {loaded.context, loaded.module, kernel, stream, loaded.function("f"), event};
+    handles = {loaded.context, loaded.module, kernel, stream, loaded.function("add_one"), event};
   }
 
   Loaded loaded;
@@ -129,7 +123,7 @@ const std::vector<Row> rows = {
      [](Given& c) { return tsrLaunch(c.kernel(), c.stream(1), {}, c.args, 3); }},
     {"tsrGetFunctionCount", {Module}, [](Given& c) { return tsrGetFunctionCount(c.module(), &c.count); }},
     {"tsrGetFunctionName", {Module}, [](Given& c) { return tsrGetFunctionName(c.module(), 0, &c.text); }},
-    {"tsrGetFunction", {Module}, [](Given& c) { return tsrGetFunction(c.module(), "f", &c.new_function); }},
+    {"tsrGetFunction", {Module}, [](Given& c) { return tsrGetFunction(c.module(), "add_one", &c.new_function); }},
     {"tsrGetSignature", {Function}, [](Given& c) { return tsrGetSignature(c.function(), &c.count, nullptr); }},
     {"tsrGetInputInfo", {Function}, [](Given& c) { return tsrGetInputInfo(c.function(), 0, &c.info); }},
     {"tsrGetOutputInfo", {Function}, [](Given& c) { return tsrGetOutputInfo(c.function(), 0, &c.info); }},
