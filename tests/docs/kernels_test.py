@@ -19,7 +19,7 @@ CPU, GPU = "cpu:x86-64-v3", "cuda:sm_90a"
 BOTH = (CPU, GPU)
 ROWS = """
 @kernel.schedule(Schedule(BM=8))
-def k(x: Tensor[M, N, f32], y: Tensor[M, N, f32], mode: Tensor[i32]{region}) -> Tensor[M, N, f32]{where}:
+def k(x: Tensor[M, N, f32], y: Tensor[M, N, f32], mode: Tensor[i32]{region}) -> Tensor[M, N, f32]:
     t = tile.context(m=M, n=N{axes})
     v = tile.load(x, (t.i, 0), (t.m, t.n))
     {body}
@@ -33,8 +33,6 @@ REFUSED = {
         "[unsupported-construct]"),
     "`while` on values known at run time": (
         BOTH, {"body": "while tile.load(mode) > 0:\n        v = v * 2.0"}, "[unsupported-construct]"),
-    "a `where` clause of a kernel that does not always hold": (BOTH, {"where": " where N % 8 == 0"},
-                                                               "[undecided-condition]"),
     "a loop that carries rows of unknown length, which the kernel combines along their length": (
         (GPU,), {"axes": ", k=64", "body": "for k in tile.range(64, 1):\n        v = v * tile.load(y)"},
         "[unsupported-tile-split]"),
@@ -89,7 +87,7 @@ def compiled(build, folder, source, target):
 
 
 def rows(changes):
-    return ROWS.format(**({"region": "", "where": "", "axes": "", "body": ""} | changes))
+    return ROWS.format(**({"region": "", "axes": "", "body": ""} | changes))
 
 
 def check_programs(build, folder, page):

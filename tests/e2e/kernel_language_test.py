@@ -515,6 +515,32 @@ def empty(x, y, z):
     return {"a": np.zeros(4), "b": y, "c": np.ones(4), "d": y, "e": np.zeros(())}
 
 
+CLAUSES = """
+@kernel.schedule(Schedule(BM=32, BN=32, BK=32))
+def matmul_of(a: Tensor[M, K, f32], b: Tensor[L, N, f32]) -> Tensor[M, N, f32] where K == L, N % 4 == 0:
+    t   = tile.context(m=M, n=N, k=K)
+    acc = tile.zeros((t.m, t.n), f32)
+    for k in tile.range(K, t.k):
+        acc = tile.dot(tile.load(a, (t.i, k), (t.m, t.k)), tile.load(b, (k, t.j), (t.k, t.n)), acc)
+    return acc
+
+@kernel
+def shifted(x: Tensor[N, f32], y: Tensor[P, f32]) -> Tensor[N, f32] where N % 4 == 0 and P == N, N > 0:
+    t = tile.context(n=N)
+    return tile.load(x, (t.i,), (t.n,)) * 4.0 + tile.load(y, (t.i,), (t.n,))
+
+@jit
+def f(a: Tensor[M, K, f32], b: Tensor[L, N, f32], x: Tensor[P, f32]) where L == K, N % 8 == 0, P == 4 * M, M > 0:
+    c = matmul_of(a, b)
+    d = shifted(x, x)
+    return c, d
+"""
+
+
+def clauses(a, b, x):
+    return {"c": a.astype(np.float64) @ b, "d": x.astype(np.float64) * 5}
+
+
 def check(folder, name, source, inputs, wanted, bound=1e-5, flags=()):
     """Runs the entry f on the inputs in every mode; results by name are within the bound of the wanted ones."""
     bundle = folder / f"{name}.bundle"
@@ -541,7 +567,7 @@ def assemble(folder):
     """Code for GPUs is what ptxas takes, where that is installed."""
     by_hand = "BM=64, BN=64, BK=32, warps=4"
     for source in (MEMORY.format(by_hand, "f32"), MEMORY.format(by_hand, "bf16"), PLACES, WHOLE, SIZES, CAPTURES, PARTS,
-                   SUMS.format("f32"), REGIONS, EMPTY, BOTH_WAYS):
+                   SUMS.format("f32"), REGIONS, EMPTY, CLAUSES, BOTH_WAYS):
         (folder / "gpu.tsr").write_text(source)
         cubin = ["--cubin"] if shutil.which("ptxas") else []
         run(BIN / "tesserac", folder / "gpu.tsr", "--target=cuda:sm_80,cuda:sm_90a", "--fast=nondet", *cubin, "-o",
@@ -634,6 +660,10 @@ def main():
         for n in (1, 33, 130):
             x = rng.standard_normal(n).astype(np.float32)
             check(folder, "large", LARGE, {"x": x}, large(x), 1e-5)
+        for m, k, n in ((1, 1, 8), (33, 70, 40), (64, 64, 64), (5, 0, 16)):
+            inputs = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in
+                      {"a": (m, k), "b": (k, n), "x": (4 * m,)}.items()}
+            check(folder, "clauses", CLAUSES, inputs, clauses(**inputs), 1e-4)
         for n in (0, 3):
             inputs = {"x": np.zeros((0, 4), np.float32), "y": np.zeros((4, 0), np.float32),
                       "z": np.zeros((n, 4), np.float32)}

@@ -168,7 +168,9 @@ bool Blame::certainly_differ(Dim a, Dim b) const {
 }
 
 Blame::Unproven Blame::unproven(const DimFact& needed) const {
-  if (facts_.is_called || decide(session_.dims(), needed, facts_.known) == false) return Unproven::Wrong;
+  std::optional<bool> holds = decide(session_.dims(), needed, facts_.known);
+  if (facts_.is_called || holds == false) return Unproven::Wrong;
+  if (holds) return Unproven::OfCalls;  // an equation that no size can be replaced by
   auto is_part = [&](const std::string& name) { return mentions(needed.left, name) || mentions(needed.right, name); };
   bool is_stated = facts_.are_all && !frames_.empty() && std::ranges::none_of(facts_.given, is_part);
   return is_stated ? Unproven::Unstated : Unproven::OfCalls;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include "frontend/values/function.h"
 #include "frontend/values/modules.h"
 #include "frontend/values/value.h"
+#include "ir/core/dim_facts.h"
 
 namespace tessera::frontend {
 
@@ -42,10 +44,15 @@ struct CallFrame {
   bool is_clause = false;  ///< a `where` clause of the function is looked at, not its body
   /// Of a clause: offers what makes it hold; false where nothing known does.
   std::function<bool(DiagnosticEngine::Builder&)> help;
+  /// Of a clause: the first comparison of sizes that is not known, and whether it is an error.
+  std::optional<DimFact> undecided = {};
+  bool refuses_undecided = true;
   bool is_trip = false;    ///< the condition of a `while` is evaluated, not its body
   /// The value of a file's name is made, which everything in the file shares: by this frame or by one below it.
   bool is_shared = false;
   Datum result = Datum::none();
+  /// Of arms that may be run, of which not all return: what is returned after them is one more.
+  std::vector<Datum> possible_results;
   bool lacks_names = false;            ///< fewer names than values were given a meaning, which is said
   Loc result_loc;                      ///< of the `return` that was reached
   std::vector<const ast::Expr*> returned;  ///< what it gives; of branches that are chosen at run time, each of them

@@ -248,12 +248,7 @@ bool calls_by_name(const ast::Expr& expr, std::string_view function) {
 
 Datum Evaluator::evaluate_conditional(const ast::Conditional& node, Scope& scope) {
   Datum condition = evaluate(*node.condition, scope);
-  if (is_open() && is_unknown(condition)) {
-    leave_facts_open();
-    evaluate(*node.then_value, scope);
-    evaluate(*node.else_value, scope);
-    return Datum::poison();
-  }
+  if (is_open() && is_unknown(condition)) return explore_conditional(node, scope);
   if (condition.is_ir()) {
     const SourceManager& sources = session_.sources();
     std::string c = source_text(sources, node.condition->loc), a = source_text(sources, node.then_value->loc);
@@ -371,6 +366,7 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
     if (!count_step(node.loc)) return elements.push_back(Datum::poison());
     assign(*at.target, element, scope);
     bool taken = true;
+    const SizeFacts before = facts_;
     for (const ast::Expr* condition : at.conditions) {
       std::optional<bool> truth =
           expect_bool(evaluate(*condition, scope), condition->loc, "the condition");
@@ -380,6 +376,7 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
       taken = taken && truth.value_or(true);
     }
     if (taken) run_clauses(node, clause + 1, scope, entries, elements);
+    facts_ = before;
   }
 }
 

@@ -32,6 +32,12 @@ enum class Arguments : uint8_t {
   Open,  ///< nothing calls it: poison stands for values that a call would give, and everything is looked at
 };
 
+/// How a clause of a call is taken that the sizes leave open.
+enum class Undecided : uint8_t {
+  Refused,
+  Assumed,  ///< it holds
+};
+
 class Evaluator {
  public:
   Evaluator(Session& session, Lowering& lowering, Arguments arguments = Arguments::Given)
@@ -94,9 +100,10 @@ class Evaluator {
   /// The value as an int, dim, dtype, … parameter takes it; poison when an error was reported.
   Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc, const std::string& what);
   /// Whether clauses of a call hold in a scope that has its parameters; reports one that does not.
-  /// `locs` are the places of the arguments, where they are known.
+  /// `locs` are the places of the arguments, where they are known. In a function that nothing calls what the sizes leave
+  /// open is assumed: it is for calls to see to.
   bool check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc,
-                     std::span<const Loc> locs = {});
+                     std::span<const Loc> locs = {}, Undecided undecided = Undecided::Refused);
   /// How the run-time loop around, whose values keep their form, does what a list does elsewhere that grows by
   /// `element`; poison where that is not known.
   std::string help_for_filling(std::string_view name, const Datum& element) const;
@@ -288,10 +295,28 @@ class Evaluator {
   Flow explore(ast::StmtList body, Scope& scope);
   /// The same of an `if`, of whose arms one from `first` on is run.
   Flow explore_arms(const ast::If& stmt, size_t first, Scope& scope);
+  /// The same of blocks one of which is run.
+  Flow explore_one_of(std::span<const ast::StmtList> bodies, Scope& scope);
+  Datum explore_conditional(const ast::Conditional& node, Scope& scope);
   Flow explore_for(const ast::For& stmt, Scope& scope);
   void explore_all(ast::ExprList exprs, Scope& scope);
   /// Checks that a call whose arguments are not all known has as many as it needs.
   void explore_call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
+  /// The result of the function, where arms that may be run return, too.
+  void join_results();
+  /// Whether a clause of a call holds, and the comparison of sizes that leaves it open.
+  struct ClauseAnswer {
+    std::optional<bool> holds;
+    std::optional<DimFact> undecided;
+  };
+  using ClauseAsked = std::function<ClauseAnswer()>;
+  /// A clause that the sizes leave undecided. What makes it false where it does not hold is needed, and holds from here
+  /// on. Where calls have to see to it, an equation is warned of.
+  void assume_clause(const Callable& callee, const ast::Expr& clause, Loc loc, const ClauseAsked& ask,
+                     ClauseAnswer answer);
+  void warn_of_need(const Callable& callee, const ast::Expr& clause, const DimFact& needed, Loc loc) const;
+  /// A comparison of sizes is not known. True where it is one of a clause that is assumed then.
+  bool note_undecided(ast::CompareOp op, Dim a, Dim b);
 
   // Reports to the observer.
   void observe(const ast::Expr& expr, const Datum& value) {

@@ -570,24 +570,28 @@ bool help_vectors(const Blame& blame, DiagnosticEngine::Builder& builder, const 
 }  // namespace
 
 bool Evaluator::check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc,
-                              std::span<const Loc> locs) {
+                              std::span<const Loc> locs, Undecided undecided) {
+  const bool is_assumed = is_open() || undecided == Undecided::Assumed;
   for (const ast::Expr* clause : where) {
     auto help_shapes = [&](DiagnosticEngine::Builder& builder) {
       return help_vectors(blame_, builder, callee, *clause, scope, locs);
     };
-    // Diagnostics of the clause name this call.
-    CallFrame& asking = push_frame(callee.name, callee.call, loc);
-    asking.is_clause = true;
-    asking.help = help_shapes;
-    Datum holds = evaluate(*clause, scope);
-    auto truth = expect_bool(holds, clause->loc, "a 'where' clause");
-    pop_frame();
-    if (!truth && is_open()) {
-      leave_facts_open();
+    auto ask = [&] {
+      // Diagnostics of the clause name this call.
+      CallFrame& asking = push_frame(callee.name, callee.call, loc);
+      asking.is_clause = true;
+      asking.help = help_shapes;
+      asking.refuses_undecided = !is_assumed;
+      std::optional<bool> holds = expect_bool(evaluate(*clause, scope), clause->loc, "a 'where' clause");
+      return ClauseAnswer{holds, pop_frame().undecided};
+    };
+    ClauseAnswer answer = ask();
+    if (!answer.holds && is_assumed) {
+      assume_clause(callee, *clause, loc, ask, answer);
       continue;
     }
-    if (!truth) return false;
-    if (*truth) continue;
+    if (!answer.holds) return false;
+    if (*answer.holds) continue;
     std::map<std::string, ClauseValue> values = clause_values(*clause, scope);
     std::string written = source_text(session_.sources(), clause->loc);
     std::string_view need = text_of_need(*clause, scope);
@@ -672,6 +676,7 @@ CallFrame Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
     unsupported(loc, fmt::format("function '{}', which has no body,", function.name));
     return refused;
   }
+  const std::optional<SizeFacts> outside = is_open() ? std::optional(facts_) : std::nullopt;
   push_frame(function.name, "call", loc).function = &function;
   if (session_.observer()) observe_parameters(function, scope);
   if (function.lambda) {
@@ -680,10 +685,12 @@ CallFrame Evaluator::run_body(const Function& function, Scope& scope, Loc loc) {
   } else {
     execute(function.def->body, scope);
   }
+  join_results();
   warn_of_uncaused(blame_, frame());
   frame().add_declared(function);
   check_effects(blame_, frame());
   CallFrame done = pop_frame();
+  if (outside) facts_ = *outside;  // what its conditions let hold ends with it
   if (EvaluationObserver* observer = session_.observer()) {
     std::set<std::string> effects;
     for (const auto& [effect, sites] : done.effects) effects.insert(effect);

@@ -1,8 +1,10 @@
 // Runs of functions that nothing calls. Their tensors are symbolic, as those of an entry are; what else a call would
 // give is unknown, and poison stands for it. Whatever is computed of poison is poison, so nothing is reported that
 // depends on it. Everything is looked at all the same: each arm that an unknown condition could choose, the body of a
-// loop over an unknown sequence, functions that nothing calls inside of the function.
+// loop over an unknown sequence, functions that nothing calls inside of the function. A name that all arms, or each
+// iteration, leave with values of one type has such a value afterwards.
 
+#include <algorithm>
 #include <map>
 
 #include "frontend/binding/names.h"
@@ -11,41 +13,132 @@
 
 namespace tessera::frontend {
 
+namespace {
+
+/// Whether nothing that is checked tells the values apart: they are equal, or tensors of one type.
+bool alike(const Datum& a, const Datum& b) {
+  if (a.is_poison() || a.kind() != b.kind()) return false;
+  if (a.is_sequence()) return std::ranges::equal(a.elements(), b.elements(), alike);
+  if (a.is(DatumKind::Object)) return &a.as_object() == &b.as_object();
+  if (!a.is_ir()) return equal(a, b);
+  const IrValue &x = a.as_ir(), &y = b.as_ir();
+  bool same_type = x.storage == y.storage && x.policies == y.policies && x.weak == y.weak;
+  return same_type && x.value->type()->dims == y.value->type()->dims;
+}
+
+/// What is known of a value that is one of several.
+Datum joined(std::span<const Datum> values) {
+  auto is_alike = [&](const Datum& each) { return alike(each, values[0]); };
+  bool all_alike = !values.empty() && std::ranges::all_of(values, is_alike);
+  return all_alike ? values.back() : Datum::poison();
+}
+
+}  // namespace
+
 bool Evaluator::depends_on_call(const Datum& value) const {
   bool is_size = value.is(DatumKind::Dim) || (value.is_ir() && value.as_ir().value->type()->rank() == 0);
   return is_open() && is_size;
 }
 
 Flow Evaluator::explore(ast::StmtList body, Scope& scope) {
-  bool returns = execute(body, scope) == Flow::Return;
-  for (std::string_view name : names::assigned_names(body)) scope.set(name, Datum::poison(), Loc{});
-  if (returns) frame().result = Datum::poison();
-  return Flow::Next;
+  ast::StmtList bodies[] = {body, {}};
+  return explore_one_of(bodies, scope);
 }
 
 Flow Evaluator::explore_arms(const ast::If& stmt, size_t first, Scope& scope) {
   std::vector<ast::StmtList> bodies;
-  for (size_t i = first; i < stmt.arms.size(); ++i) bodies.push_back(stmt.arms[i].body);
+  for (size_t i = first; i < stmt.arms.size(); ++i) {
+    if (i > first) evaluate(*stmt.arms[i].condition, scope);
+    bodies.push_back(stmt.arms[i].body);
+  }
   bodies.push_back(stmt.else_body);
+  const SizeFacts before = facts_;
+  const size_t results = frame().possible_results.size();
   leave_facts_open();
-  std::map<std::string_view, Datum> before;  // of the names that arms assign
+  Flow flow = explore_one_of(bodies, scope);
+  // What follows is run whatever the condition is, unless an arm returns.
+  facts_ = before;
+  bool returns = flow == Flow::Return || frame().possible_results.size() > results;
+  if (returns) leave_facts_open();
+  return flow;
+}
+
+Datum Evaluator::explore_conditional(const ast::Conditional& node, Scope& scope) {
+  const SizeFacts before = facts_;
+  leave_facts_open();
+  Datum values[] = {evaluate(*node.then_value, scope), evaluate(*node.else_value, scope)};
+  facts_ = before;
+  return joined(values);
+}
+
+Flow Evaluator::explore_one_of(std::span<const ast::StmtList> bodies, Scope& scope) {
+  std::map<std::string_view, Datum> before;  // of the names that bodies assign
   for (ast::StmtList body : bodies) {
     for (std::string_view name : names::assigned_names(body)) {
       Binding* binding = scope.find_here(name);
       before.emplace(name, binding ? binding->value : Datum::poison());
     }
   }
-  bool all_return = true, any_returns = false;
-  for (size_t i = 0; i < bodies.size(); ++i) {
-    if (i > 0 && first + i < stmt.arms.size()) evaluate(*stmt.arms[first + i].condition, scope);
-    bool returns = execute(bodies[i], scope) == Flow::Return;
-    all_return = all_return && returns;
-    any_returns = any_returns || returns;
-    for (std::string_view name : names::assigned_names(bodies[i])) scope.set(name, before[name], Loc{});
+  std::map<std::string_view, std::vector<Datum>> after;  // where the function goes on
+  size_t returned = 0;
+  for (ast::StmtList body : bodies) {
+    bool returns = execute(body, scope) == Flow::Return;
+    if (returns) frame().possible_results.push_back(frame().result);
+    returned += size_t(returns);
+    for (const auto& [name, value] : before) {
+      Binding* binding = scope.find_here(name);
+      if (!returns) after[name].push_back(binding ? binding->value : Datum::poison());
+      scope.set(name, value, Loc{});
+    }
   }
-  for (const auto& [name, value] : before) scope.set(name, Datum::poison(), Loc{});
-  if (any_returns) frame().result = Datum::poison();
-  return all_return ? Flow::Return : Flow::Next;
+  for (const auto& [name, value] : before) scope.set(name, joined(after[name]), Loc{});
+  if (returned < bodies.size()) return Flow::Next;
+  frame().result = frame().possible_results.back();
+  frame().possible_results.pop_back();
+  return Flow::Return;
+}
+
+void Evaluator::assume_clause(const Callable& callee, const ast::Expr& clause, Loc loc, const ClauseAsked& ask,
+                              ClauseAnswer answer) {
+  constexpr int most_relations = 8;
+  for (int i = 0; i < most_relations && answer.undecided; ++i) {
+    const DimFact needed = *answer.undecided;
+    auto ask_given = [&](const DimFact& fact) {
+      facts_.known.push_back(fact);
+      return ask();
+    };
+    answer = ask_given({opposite(needed.relation), needed.left, needed.right});
+    facts_.known.pop_back();
+    if (answer.holds != false) break;
+    if (needed.relation == Relation::Equal) warn_of_need(callee, clause, needed, loc);
+    answer = ask_given(needed);
+    if (answer.holds == true) return;
+  }
+  leave_facts_open();
+}
+
+void Evaluator::warn_of_need(const Callable& callee, const ast::Expr& clause, const DimFact& needed, Loc loc) const {
+  if (blame_.unproven(needed) != Blame::Unproven::Unstated) return;
+  auto builder = report(diag::unstated_relation, loc, frames_.front().name,
+                        fmt::format("{} equal to {}, as '{}' needs", needed.left->text, needed.right->text,
+                                    blame_.function_at(loc, callee.name)));
+  builder.label(clause.loc, fmt::format("'{}' asks for it here", callee.name));
+  blame_.help_clause(builder, needed, "if they are always equal");
+}
+
+bool Evaluator::note_undecided(ast::CompareOp op, Dim a, Dim b) {
+  auto clause = std::find_if(frames_.rbegin(), frames_.rend(), [](const CallFrame& frame) { return frame.is_clause; });
+  if (clause == frames_.rend()) return false;
+  std::optional<Relation> relation = as_relation(op);
+  if (!clause->undecided && relation) clause->undecided = {*relation, a, b};
+  return !clause->refuses_undecided;
+}
+
+void Evaluator::join_results() {
+  std::vector<Datum>& results = frame().possible_results;
+  if (results.empty()) return;
+  results.push_back(frame().result);
+  frame().result = joined(results);
 }
 
 Flow Evaluator::explore_for(const ast::For& stmt, Scope& scope) {

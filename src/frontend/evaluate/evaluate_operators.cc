@@ -555,7 +555,7 @@ Datum Evaluator::compare(ast::CompareOp op, const Datum& a, const Datum& b, cons
 
 std::optional<bool> Evaluator::decide_dims(ast::CompareOp op, Dim a, Dim b, Loc loc) {
   std::optional<bool> holds = decide(dims(), op, a, b, facts_.known);
-  if (!holds) blame_.report_undecided(op, a, b, loc);
+  if (!holds && !note_undecided(op, a, b)) blame_.report_undecided(op, a, b, loc);
   return holds;
 }
 

@@ -31,6 +31,7 @@ constexpr DiagId of_any_call[] = {
     DiagId::bad_einsum, DiagId::open_extents,
     DiagId::axis_out_of_range, DiagId::unnamed_axis, DiagId::negative_dimension, DiagId::dimension_overflow,
     DiagId::shape_policy, DiagId::wrong_result, DiagId::missing_return,
+    DiagId::attention_bias, DiagId::branch_types, DiagId::loop_carried_type,
     // Effects, promises and schedules.
     DiagId::impure_call, DiagId::unknown_effect, DiagId::malformed_promise, DiagId::unknown_schedule_key,
     DiagId::schedule_value_kind, DiagId::schedule_value_range, DiagId::schedule_unknown_axis,
@@ -86,10 +87,10 @@ void explore_dtypes(Session& session, const Signature& signature, const std::fun
     DTypeChoices choices = numbered_choices(signature, i);
     Session::Trial trial(session);
     run(choices);
-    if (trial.errors() < fewest) best = choices;
+    if (trial.errors() < fewest) best = std::move(choices);
     fewest = std::min(fewest, trial.errors());
   }
-  if (fewest != 0) run(best);
+  run(best);
 }
 
 }  // namespace tessera::frontend

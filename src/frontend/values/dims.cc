@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "ir/dim/dim_terms.h"
+#include "support/check.h"
 
 namespace tessera::frontend {
 
@@ -32,6 +33,18 @@ Dim combine(DimTable& dims, ast::BinaryOp op, Dim a, Dim b, bool& by_zero) {
     default:
       return nullptr;
   }
+}
+
+Relation opposite(Relation relation) {
+  switch (relation) {
+    case Relation::Equal: return Relation::NotEqual;
+    case Relation::NotEqual: return Relation::Equal;
+    case Relation::Less: return Relation::GreaterEqual;
+    case Relation::LessEqual: return Relation::Greater;
+    case Relation::Greater: return Relation::LessEqual;
+    case Relation::GreaterEqual: return Relation::Less;
+  }
+  TSR_UNREACHABLE("a relation");
 }
 
 std::optional<Relation> as_relation(ast::CompareOp op) {

@@ -23,6 +23,8 @@ Dim combine(DimTable& dims, ast::BinaryOp op, Dim a, Dim b, bool& by_zero);
 
 /// The relation that a comparison asks for; nothing for `in` and `is`.
 std::optional<Relation> as_relation(ast::CompareOp op);
+/// The one that holds where `relation` does not.
+Relation opposite(Relation relation);
 /// tessera::decide of that relation.
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts = {});

@@ -152,6 +152,24 @@ bool GraphBuilder::attention_numbers(const BoundArguments& arguments, graph::Att
   return true;
 }
 
+/// Of a function that nothing calls: whether calls may make the bias fit, which is warned of.
+bool GraphBuilder::warn_of_bias(const IrValue& bias, const AttentionTensors& tensors, std::span<const Dim> weights,
+                                const BoundArguments& arguments) {
+  const std::vector<Dim>& dims = bias.value->type()->dims;
+  if (dims.size() > weights.size()) return false;
+  std::span<const Dim> along = weights.last(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] == along[i] || dims[i]->is_constant(1)) continue;
+    if (blame().unproven({Relation::Equal, dims[i], along[i]}) == Blame::Unproven::Wrong) return false;
+    size_t axis = weights.size() - dims.size() + i;
+    bool is_of_keys = axis == 3;
+    DimPlace other = place(is_of_keys ? tensors.k : tensors.q, is_of_keys ? 2 : axis, is_of_keys ? "'k'" : "'q'");
+    report_unequal(blame(), arguments.locs[Bias], place(bias, i, "the bias"), other);
+    return true;
+  }
+  return false;
+}
+
 /// The bias for each weight; null when an error was reported.
 Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
                                     const BoundArguments& arguments) {
@@ -167,6 +185,7 @@ Value* GraphBuilder::attention_bias(const AttentionTensors& tensors,
   std::vector<Dim> weights = {q[0], q[1], q[2], tensors.k.value->type()->dims[2]};
   const std::vector<Dim> shapes[] = {bias->value->type()->dims, weights};
   if (graph::broadcast_dims(context(), shapes) != weights) {
+    if (warn_of_bias(*bias, tensors, weights, arguments)) return nullptr;
     auto builder = report(diag::attention_bias, arguments.locs[Bias], to_text(shapes[0]), to_text(weights));
     for (size_t i = 0; i < shapes[0].size(); ++i) {
       DimPlace at = place(*bias, i, "the bias");

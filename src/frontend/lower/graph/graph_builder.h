@@ -201,6 +201,8 @@ class GraphBuilder final : public Lowering {
   bool report_exchanged_axes(const AttentionTensors& tensors, const BoundArguments& arguments);
   bool check_attention_dims(const AttentionTensors& tensors, const BoundArguments& arguments);
   bool attention_numbers(const BoundArguments& arguments, graph::Attention& options);
+  bool warn_of_bias(const IrValue& bias, const AttentionTensors& tensors, std::span<const Dim> weights,
+                    const BoundArguments& arguments);
   Value* attention_bias(const AttentionTensors& tensors, const BoundArguments& arguments);
   Datum flash_attention(const BoundArguments& arguments);
   /// The kernel call that attention with functions of the scores is.
@@ -327,6 +329,7 @@ class GraphBuilder final : public Lowering {
   struct Branches;
   Carried carried_names(ast::StmtList body, Scope& scope);
   void define_carried(const Carried& carried, const std::vector<Value*>& values, Scope& scope, Loc loc);
+  Reporting reporting_of(const IrValue& a, const IrValue& b) const;
   std::optional<std::vector<Value*>> carried_out(const Carried& carried, ast::StmtList body, Scope& inner,
                                                  Scope& outer);
   void spend(const Datum& state, Loc loc);
@@ -453,9 +456,14 @@ class GraphBuilder final : public Lowering {
   bool add_input(const Function& function, const Signature& signature,
                  const SignatureParameter& parameter, Scope& scope);
   bool add_tensor(const SignatureParameter& parameter, Scope& scope);
+  Datum tensor_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
   void report_default(const SignatureParameter& parameter);
-  void explore_parameter(const SignatureParameter& parameter, Scope& scope);
-  void explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes);
+  std::vector<Datum> possible_arguments(const SignatureParameter& parameter, Scope& scope);
+  Datum open_argument(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
+  /// With nothing known of what is no tensor, or with one of the choices, of which it gives the number, the former
+  /// among them.
+  size_t explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,
+                      size_t choice);
   bool add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope);
   void add_updated_params(std::vector<Attr>& names, std::vector<Value*>& returned);
   bool add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,

@@ -93,6 +93,16 @@ void GraphBuilder::define_carried(const Carried& carried, const std::vector<Valu
   }
 }
 
+/// What is reported of two types that differ: nothing where calls of a function that nothing calls may make them one.
+Reporting GraphBuilder::reporting_of(const IrValue& a, const IrValue& b) const {
+  const std::vector<Dim>&left = a.value->type()->dims, &right = b.value->type()->dims;
+  if (!evaluator_.is_open() || left.size() != right.size() || a.storage != b.storage) return Reporting::All;
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (blame().certainly_differ(left[i], right[i])) return Reporting::All;
+  }
+  return Reporting::Nothing;
+}
+
 /// The loop-carried tensors at the end of an iteration; nullopt when an error was reported.
 std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carried, ast::StmtList body,
                                                              Scope& inner, Scope& outer) {
@@ -107,6 +117,7 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       bool same_dims = was[k].value->type()->dims == now[k].value->type()->dims;
       fits = same_dims && was[k].storage == now[k].storage;
       if (fits) continue;
+      Session::Reports reports(session(), reporting_of(was[k], now[k]));
       auto builder = blame().report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
                                           now[k].storage, "an iteration leaves it here", carried.names[i],
                                           type_text(was[k]), type_text(now[k]));
@@ -572,6 +583,8 @@ bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
       std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
       std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
       if (left == right) left = to_text(a), right = to_text(b);  // numbers
+      bool is_tensor = first.size() == 1 && second.size() == 1;
+      Session::Reports reports(session(), is_tensor ? reporting_of(first[0], second[0]) : Reporting::All);
       auto builder = report(diag::branch_types, loc, branches.names[i], left, right);
       builder.help("which branch runs is known at run time alone: both give one shape and one dtype");
       if (!branches.condition) blame().help_clause(builder, branches.when[0], "if the condition always holds");

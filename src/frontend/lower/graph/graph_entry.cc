@@ -414,24 +414,32 @@ void GraphBuilder::report_default(const SignatureParameter& parameter) {
 
 /// The parameter is a tensor, or a scalar, which is one of rank 0.
 bool GraphBuilder::add_tensor(const SignatureParameter& parameter, Scope& scope) {
-  const TypePattern& pattern = parameter.type;
+  Datum input = tensor_input(parameter.type, parameter.name, parameter.loc, scope);
+  if (input.is_poison()) return false;
+  const IrValue& tensor = input.as_ir();
+  if (parameter.name == "seed" && tensor.storage == DType::U64 && tensor.value->type()->dims.empty()) {
+    function_.seed = tensor.value;
+  }
+  scope.set(parameter.name, std::move(input), parameter.loc);
+  return true;
+}
+
+/// An argument of the function that is built; poison when an error was reported.
+Datum GraphBuilder::tensor_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope) {
   bool tensor = pattern.kind != PatternKind::Scalar;
   auto type = written_type(pattern, scope);
   std::optional<std::vector<Dim>> extents = std::vector<Dim>{};
   if (type && tensor) extents = evaluate_dims(evaluator_, pattern, scope);
-  if (!type || !extents) return false;
-  if (!check_memory(type->storage, pattern.loc, fmt::format("parameter '{}'", parameter.name))) return false;
-  Value* argument =
-      add_argument(parameter.name, "input",
-                   context().tensor(*extents, type->storage, type->policies), places_of(pattern));
+  if (!type || !extents) return Datum::poison();
+  if (!check_memory(type->storage, pattern.loc, fmt::format("parameter '{}'", name))) return Datum::poison();
+  Value* argument = add_argument(name, "input", context().tensor(*extents, type->storage, type->policies),
+                                 places_of(pattern));
   if (extents->empty()) function_.type_places[argument] = pattern.loc;
-  IrValue input = handle(argument, *type, parameter.loc).as_ir();
-  input.name = context().intern(parameter.name);
-  scope.set(parameter.name, Datum::ir(input), parameter.loc);
-  if (parameter.name == "seed" && type->storage == DType::U64 && extents->empty()) {
-    function_.seed = argument;
-  }
-  return true;
+  Datum input = handle(argument, *type, loc);
+  if (input.is_poison()) return input;
+  IrValue named = input.as_ir();
+  named.name = context().intern(name);
+  return Datum::ir(named);
 }
 
 bool GraphBuilder::add_inputs(const Function& function, const Signature& signature, Scope& scope) {

@@ -241,6 +241,30 @@ bool KernelBuilder::define_dtypes() {
   return true;
 }
 
+/// Gives sizes of which a clause says `A == B` one symbol.
+void KernelBuilder::unify_sizes(const ast::Expr& clause) {
+  const auto* all = ast::as<ast::Logical>(&clause);
+  if (all && all->op == ast::LogicalOp::And) {
+    for (const ast::Expr* each : all->operands) unify_sizes(*each);
+  }
+  const auto* compare = ast::as<ast::Compare>(&clause);
+  auto size = [&](size_t i) {
+    const auto* name = ast::as<ast::Name>(compare->operands[i]);
+    Binding* binding = name ? kernel_.scope->find_here(name->text) : nullptr;
+    return binding && binding->value.is(DatumKind::Dim) ? binding->value.as_dim() : nullptr;
+  };
+  for (size_t i = 0; compare && i < compare->ops.size(); ++i) {
+    Dim left = size(i), right = size(i + 1);
+    if (compare->ops[i] != ast::CompareOp::Equal || !left || !right) continue;
+    for (const auto& [name, bound] : kernel_.bindings.dims) {
+      const Datum& value = kernel_.scope->find_here(name)->value;
+      if (!value.is(DatumKind::Dim) || value.as_dim() != right) continue;
+      kernel_.scope->set(name, Datum::dim(left), bound.loc);
+      kernel_.unified.insert(name);
+    }
+  }
+}
+
 /// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.
 bool KernelBuilder::define_symbols() {
   kernel_.has_symbols = true;
@@ -249,6 +273,7 @@ bool KernelBuilder::define_symbols() {
     Dim own = bound.dim->constant() ? bound.dim : dims().symbol(name);
     kernel_.scope->set(name, Datum::dim(own), function_.loc);
   }
+  for (const ast::Expr* clause : function_.def->where) unify_sizes(*clause);
   if (!define_sizes(*kernel_.scope, true)) return false;
   for (const auto& [name, dtype] : kernel_.bindings.dtypes) {
     kernel_.scope->set(name, Datum::dtype(dtype.dtype, dtype.policies), function_.loc);
@@ -272,17 +297,9 @@ bool KernelBuilder::define_symbols() {
   return declare_regions();
 }
 
+/// A call has seen to the clauses: what they say of sizes holds in the kernel.
 bool KernelBuilder::check_where() {
-  for (const ast::Expr* clause : function_.def->where) {
-    Datum holds = evaluator_.evaluate(*clause, *kernel_.scope);
-    if (evaluator_.is_open()) continue;
-    if (holds.is_poison()) return false;
-    if (!holds.is(DatumKind::Bool) || !holds.as_bool()) {
-      return evaluator_.unsupported(clause->loc, "a 'where' clause of a kernel that does not always hold"),
-             false;
-    }
-  }
-  return true;
+  return evaluator_.check_clauses(function_, function_.def->where, *kernel_.scope, request_.loc, {}, Undecided::Assumed);
 }
 
 bool KernelBuilder::create_kernel() {
@@ -531,7 +548,7 @@ void KernelBuilder::finish_kernel(schedule::KernelInstance& instance) {
   instance.choices = kernel_.choices;
   std::map<std::string, Dim, std::less<>> to_caller;
   for (const auto& [name, bound] : kernel_.bindings.dims) {
-    if (bound.dim->constant()) continue;
+    if (bound.dim->constant() || kernel_.unified.count(name) != 0) continue;
     instance.dims[name] = bound.dim;
     to_caller[name] = bound.dim;
   }

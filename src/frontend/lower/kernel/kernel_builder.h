@@ -88,6 +88,7 @@ class KernelBuilder final : public Lowering {
   bool check_operands();
   bool define_sizes(Scope& scope, bool own);
   bool define_dtypes();
+  void unify_sizes(const ast::Expr& clause);
   bool define_symbols();
   bool check_where();
   std::vector<TypePattern> result_patterns() const;

@@ -131,7 +131,8 @@ bool SourceKernels::has_parts(std::string_view kernel) {
   return has("Q") && has("total");
 }
 
-/// Nothing when an operand's dtype is open, an argument has no default or a size is given by the scopes around it.
+/// Nothing when an operand's dtype is open, an argument has no default, a size is given by the scopes around it or a
+/// clause does not hold for all sizes.
 std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function& function) {
   Evaluator evaluator(session_);
   const Signature& signature = session_.signature(evaluator, function);
@@ -147,6 +148,11 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
     if (!parameter.default_value || !signature.declares_dim(parameter.name)) continue;
     scope->set(parameter.name, evaluator.evaluate(*parameter.default_value, *function.scope),
                parameter.loc);
+  }
+  for (const ast::Expr* clause : function.def->where) {
+    Session::Reports quiet(session_, Reporting::Nothing);
+    Datum holds = evaluator.evaluate(*clause, *scope);
+    if (!holds.is(DatumKind::Bool) || !holds.as_bool()) return std::nullopt;  // it is for calls to see to
   }
   schedule::KernelRequest request;
   for (const SignatureParameter* parameter : ordered_parameters(signature)) {

@@ -264,6 +264,7 @@ std::optional<std::vector<int64_t>> KernelBuilder::window_numbers(const BoundArg
     if (auto number = number_from(datum, least)) numbers.push_back(*number);
   }
   if (numbers.size() == axes && each.size() == axes) return numbers;
+  if (std::ranges::any_of(each, [&](const Datum& datum) { return evaluator_.is_unknown(datum); })) return std::nullopt;
   report(diag::wrong_kind, arguments.locs[which], fmt::format("'{}' of 'tile.windows'", what), describe(given),
          fmt::format("a known number from {} up, or one for each of {}", least, counted(axes, "axis", "axes")));
   return std::nullopt;
@@ -277,8 +278,9 @@ bool KernelBuilder::window_padding(const BoundArguments& arguments, WindowShape&
   if (given.is_sequence() && !is_pair_of_one) each = given.elements();
   for (const Datum& datum : each) {
     bool is_pair = datum.is_sequence() && datum.elements().size() == 2;
-    auto before = number_from(is_pair ? datum.elements()[0] : datum, 0);
-    auto after = number_from(is_pair ? datum.elements()[1] : datum, 0);
+    const Datum &first = is_pair ? datum.elements()[0] : datum, &second = is_pair ? datum.elements()[1] : datum;
+    if (evaluator_.is_unknown(first) || evaluator_.is_unknown(second)) return false;
+    auto before = number_from(first, 0), after = number_from(second, 0);
     if (!before || !after) break;
     shape.before.push_back(*before);
     shape.after.push_back(*after);
