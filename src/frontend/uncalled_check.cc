@@ -1,5 +1,7 @@
 #include "frontend/uncalled_check.h"
 
+#include <algorithm>
+
 #include "frontend/entry_builder.h"
 #include "frontend/syntax/ast_walk.h"
 
@@ -36,6 +38,12 @@ void UncalledCheck::check_module(const SourceModule& file, const ast::Module& mo
   GraphBuilder builder(session_, scratch, kernels_, Arguments::Open);
   const Datum* first = session_.first_instance(module);
   bool is_open = first == nullptr;
+  // A dtype that a call gives is one of many.
+  bool has_dtype = std::ranges::any_of(module.parameters, [](const ast::Parameter& each) {
+    const auto* name = ast::as<ast::Name>(each.annotation);
+    return name && name->text == "dtype";
+  });
+  Session::Reports reports(session_, is_open && has_dtype ? Reporting::OfAnyCallAndDType : Reporting::OfAnyCall);
   Datum made = is_open ? Datum::poison() : *first;
   if (is_open) {
     Binding* binding = file.scope->find_here(module.name.text);

@@ -89,7 +89,7 @@ DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimP
     return blame.report(kind, loc, a.what, a.dim->text, b.what, b.dim->text + shapes);
   };
   auto warn = [&] {
-    return blame.report(diag::unstated_relation, loc, blame.frames().front().name,
+    return blame.report(diag::unstated_relation, loc, blame.uncalled(),
                         fmt::format("{}, which is {}, equal to {}, which is {}{}", a.what, a.dim->text, b.what,
                                     b.dim->text, shapes));
   };

@@ -172,7 +172,7 @@ Blame::Unproven Blame::unproven(const DimFact& needed) const {
   if (facts_.is_called || holds == false) return Unproven::Wrong;
   if (holds) return Unproven::OfCalls;  // an equation that no size can be replaced by
   auto is_part = [&](const std::string& name) { return mentions(needed.left, name) || mentions(needed.right, name); };
-  bool is_stated = facts_.are_all && !frames_.empty() && std::ranges::none_of(facts_.given, is_part);
+  bool is_stated = facts_.are_all && !facts_.function.empty() && std::ranges::none_of(facts_.given, is_part);
   return is_stated ? Unproven::Unstated : Unproven::OfCalls;
 }
 

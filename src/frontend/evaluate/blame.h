@@ -27,6 +27,7 @@ namespace tessera::frontend {
 struct SizeFacts {
   std::vector<DimFact> known;  ///< relations that hold
   bool is_called = true;       ///< false of a function that nothing calls: calls may make more of them equal
+  std::string function;        ///< that nothing calls
   bool are_all = true;         ///< false where a clause or a condition is for calls to decide: more may hold then
   std::vector<std::string> given;  ///< sizes that calls give as numbers, not as extents of tensors
 };
@@ -83,6 +84,8 @@ class Blame {
   /// may see to it: that is warned of where the signature could state it.
   enum class Unproven : uint8_t { Wrong, Unstated, OfCalls };
   Unproven unproven(const DimFact& needed) const;
+  /// The function that nothing calls and that is run.
+  const std::string& uncalled() const { return facts_.function; }
   /// The axis of two shapes of one rank that keeps them apart: one that is certain to where there is one, else the
   /// first. An extent of 1 fits any where it may be repeated.
   std::optional<size_t> differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const;

@@ -3,6 +3,7 @@
 // kernels, which are evaluated when the lowering asks for them, share it. When a limit is exceeded,
 // one diagnostic reports it at the place where it happened, and from then on every value is poison.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -66,6 +67,29 @@ class Budget {
     uint64_t steps_;
     bool spent_;
   };
+  /// What is done while it lives spends steps that are there for all such work together. Where they end is no error.
+  class Extra {
+   public:
+    explicit Extra(Budget& budget)
+        : budget_(budget), steps_(budget.steps()), most_steps_(budget.most_steps_), spent_(budget.spent_) {
+      budget_.most_steps_ = steps_ + budget_.extra_steps_;
+    }
+    ~Extra() {
+      uint64_t made = budget_.steps() - steps_;
+      budget_.extra_steps_ -= std::min<uint64_t>(made, budget_.extra_steps_);
+      budget_.start_.steps += made;
+      budget_.most_steps_ = most_steps_;
+      budget_.spent_ = spent_;
+    }
+    Extra(const Extra&) = delete;
+    bool is_spent() const { return budget_.spent_; }
+
+   private:
+    Budget& budget_;
+    uint64_t steps_;
+    size_t most_steps_;
+    bool spent_;
+  };
   /// Counts while it lives.
   class Running {
    public:
@@ -82,6 +106,7 @@ class Budget {
 
   EvaluationLimits limits_;
   size_t most_steps_ = limits_.steps;
+  size_t extra_steps_ = limits_.steps;
   Spending start_;
   Spending earlier_;
   bool spent_ = false;

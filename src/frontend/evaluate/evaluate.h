@@ -142,6 +142,8 @@ class Evaluator {
     facts_.given.emplace_back(name);
     return Datum::dim(dims().symbol(name));
   }
+  /// What is run is a function that nothing calls.
+  void begin_uncalled(std::string function) { facts_.function = std::move(function); }
   /// From here on more may hold: what a clause or a condition says is for a call to say.
   void leave_facts_open() { facts_.are_all = false; }
   /// The dim as the facts let it be written: 64*(S//64) is S where S % 64 == 0.
@@ -293,6 +295,8 @@ class Evaluator {
   void explore(const Function& function, Scope& scope);
   /// Runs a block that may be run or not; what it does to names and to the result is unknown.
   Flow explore(ast::StmtList body, Scope& scope);
+  /// The same of a block that may be run more than once.
+  Flow explore_iterations(ast::StmtList body, Scope& scope);
   /// The same of an `if`, of whose arms one from `first` on is run.
   Flow explore_arms(const ast::If& stmt, size_t first, Scope& scope);
   /// The same of blocks one of which is run.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/evaluate.h"
@@ -43,6 +44,31 @@ bool Evaluator::depends_on_call(const Datum& value) const {
 Flow Evaluator::explore(ast::StmtList body, Scope& scope) {
   ast::StmtList bodies[] = {body, {}};
   return explore_one_of(bodies, scope);
+}
+
+Flow Evaluator::explore_iterations(ast::StmtList body, Scope& scope) {
+  const std::vector<std::string_view> names = names::assigned_names(body);
+  std::map<std::string_view, Datum> before;
+  for (std::string_view name : names) {
+    Binding* binding = scope.find_here(name);
+    before.emplace(name, binding ? binding->value : Datum::poison());
+  }
+  // An iteration begins with what the one before leaves. In a trial none is made to find that out: loops in loops would
+  // be run over and over.
+  const bool is_known = !session_.is_trial();
+  std::set<std::string_view> kept;
+  if (is_known) {
+    Session::Trial trial(session_);
+    const size_t results = frame().possible_results.size();
+    (void)explore(body, scope);
+    frame().possible_results.resize(results);
+    for (const auto& [name, value] : before) {
+      Binding* binding = scope.find_here(name);
+      if (binding && alike(value, binding->value)) kept.insert(name);
+    }
+  }
+  for (const auto& [name, value] : before) scope.set(name, kept.count(name) != 0 ? value : Datum::poison(), Loc{});
+  return explore(body, scope);
 }
 
 Flow Evaluator::explore_arms(const ast::If& stmt, size_t first, Scope& scope) {
@@ -119,7 +145,7 @@ void Evaluator::assume_clause(const Callable& callee, const ast::Expr& clause, L
 
 void Evaluator::warn_of_need(const Callable& callee, const ast::Expr& clause, const DimFact& needed, Loc loc) const {
   if (blame_.unproven(needed) != Blame::Unproven::Unstated) return;
-  auto builder = report(diag::unstated_relation, loc, frames_.front().name,
+  auto builder = report(diag::unstated_relation, loc, blame_.uncalled(),
                         fmt::format("{} equal to {}, as '{}' needs", needed.left->text, needed.right->text,
                                     blame_.function_at(loc, callee.name)));
   builder.label(clause.loc, fmt::format("'{}' asks for it here", callee.name));
@@ -143,7 +169,7 @@ void Evaluator::join_results() {
 
 Flow Evaluator::explore_for(const ast::For& stmt, Scope& scope) {
   assign(*stmt.target, Datum::poison(), scope);
-  return explore(stmt.body, scope);
+  return explore_iterations(stmt.body, scope);
 }
 
 void Evaluator::explore_all(ast::ExprList exprs, Scope& scope) {
@@ -191,12 +217,12 @@ Datum Evaluator::open_instance(const ModuleReference& module) {
   for (const ast::Parameter& parameter : module.stmt().parameters) {
     TypePattern pattern;
     if (parameter.annotation) pattern = read_type(*this, *parameter.annotation, *module.scope());
-    if (parameter.default_value) evaluate(*parameter.default_value, *module.scope());
+    Datum usual = parameter.default_value ? evaluate(*parameter.default_value, *module.scope()) : Datum::poison();
     bool is_size = pattern.kind == PatternKind::DimParam ||
                    (pattern.kind == PatternKind::Scalar && is_integer(pattern.dtype));
     Datum value = Datum::poison();
     if (is_size) value = given_size(parameter.name.text);
-    if (pattern.kind == PatternKind::DTypeParam) value = Datum::dtype(DType::F32);
+    if (pattern.kind == PatternKind::DTypeParam) value = usual.is_poison() ? Datum::dtype(DType::F32) : usual;
     arguments.push_back({std::string(parameter.name.text), std::move(value), parameter.loc});
   }
   return instantiate(ModuleApplication(module, std::move(arguments), "", Loc{}), std::string(module.name()));

@@ -598,6 +598,10 @@ Flow Evaluator::execute_while(const ast::While& stmt, Scope& scope) {
       return skip(stmt.body, scope);
     }
     std::optional<bool> truth = expect_bool(condition, stmt.condition->loc, "the condition");
+    if (!truth && is_open()) {
+      leave_facts_open();
+      return explore_iterations(stmt.body, scope);
+    }
     if (!truth) return skip(stmt.body, scope);
     if (!*truth) return Flow::Next;
     if (refuse_endless(stmt, scope)) return skip(stmt.body, scope);

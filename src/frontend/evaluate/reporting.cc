@@ -56,11 +56,14 @@ bool has(const DiagId (&list)[N], DiagId id) {
   return std::find(std::begin(list), std::end(list), id) != std::end(list);
 }
 
-/// Bit i of the number says whether dtype i is an integer.
+constexpr DType tried_dtypes[] = {DType::F32, DType::I32, DType::Bool};
+
+/// Digit i of the number, of as many values as there are dtypes to try, says which one dtype i is.
 DTypeChoices numbered_choices(const Signature& signature, unsigned number) {
   DTypeChoices choices;
   for (size_t i = 0; i < signature.dtypes.size(); ++i) {
-    choices[signature.dtypes[i].name] = (number >> i & 1) != 0 ? DType::I32 : DType::F32;
+    choices[signature.dtypes[i].name] = tried_dtypes[number % std::size(tried_dtypes)];
+    number /= unsigned(std::size(tried_dtypes));
   }
   return choices;
 }
@@ -83,7 +86,9 @@ void explore_dtypes(Session& session, const Signature& signature, const std::fun
   if (signature.dtypes.empty()) return run({});
   DTypeChoices best;
   size_t fewest = std::numeric_limits<size_t>::max();
-  for (unsigned i = 0; i < 1U << std::min(signature.dtypes.size(), most_varied) && fewest != 0; ++i) {
+  unsigned count = 1;
+  for (size_t i = 0; i < std::min(signature.dtypes.size(), most_varied); ++i) count *= unsigned(std::size(tried_dtypes));
+  for (unsigned i = 0; i < count && fewest != 0; ++i) {
     DTypeChoices choices = numbered_choices(signature, i);
     Session::Trial trial(session);
     run(choices);

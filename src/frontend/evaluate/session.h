@@ -189,19 +189,36 @@ class Session {
     Session& session_;
     Reporting outer_;
   };
-  /// While it lives, errors that would be reported are counted instead.
+  /// A kind of diagnostic at a place.
+  using Said = std::tuple<uint16_t, FileId, uint32_t, uint32_t>;
+  /// The same with its message.
+  using SaidText = std::pair<Said, std::string>;
+  /// While it lives, what would be reported is noted instead.
   class Trial {
    public:
     explicit Trial(Session& session) : session_(session), outer_(session.trial_) { session.trial_ = this; }
     ~Trial() { session_.trial_ = outer_; }
     Trial(const Trial&) = delete;
     size_t errors() const { return errors_; }
+    const std::set<SaidText>& found() const { return found_; }
 
    private:
     friend class Session;
     Session& session_;
     Trial* outer_;
     size_t errors_ = 0;
+    std::set<SaidText> found_;
+  };
+  bool is_trial() const { return trial_ != nullptr; }
+  /// While it lives, nothing else is reported.
+  class Only {
+   public:
+    Only(Session& session, const std::set<SaidText>& said) : session_(session) { session.only_ = &said; }
+    ~Only() { session_.only_ = nullptr; }
+    Only(const Only&) = delete;
+
+   private:
+    Session& session_;
   };
   /// Errors so far, said or not.
   size_t error_count() const { return diagnostics_->error_count() + unsaid_errors_; }
@@ -212,10 +229,16 @@ class Session {
   template <int N, typename... Args>
   DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
     bool is_error = diag_info(kind.id).severity == Severity::Error;
+    Said subject{subject_of(kind.id), loc.file, loc.line, loc.column};
     bool may_say = is_reported(kind.id, reporting_);
+    if (may_say && (only_ || trial_)) {
+      SaidText said{subject, fmt::format(fmt::runtime(diag_info(kind.id).text), args...)};
+      may_say = !only_ || only_->count(said) != 0;
+      if (trial_ && may_say) trial_->found_.insert(std::move(said));
+    }
     if (trial_) trial_->errors_ += may_say && is_error;
     may_say = may_say && !trial_;
-    bool says = may_say && reported_.insert({subject_of(kind.id), loc.file, loc.line, loc.column}).second;
+    bool says = may_say && reported_.insert(subject).second;
     if (!says) {
       unsaid_errors_ += !may_say && is_error;
       repeated_ = {};
@@ -284,7 +307,7 @@ class Session {
   std::map<std::pair<const ast::Def*, Scope*>, Signature> signatures_;
   std::deque<Signature> failed_signatures_;  ///< whose errors are not said
   std::map<std::pair<const ast::Def*, Scope*>, Function*> methods_;
-  std::set<std::tuple<uint16_t, FileId, uint32_t, uint32_t>> reported_;
+  std::set<Said> reported_;
   std::map<std::tuple<FileId, uint32_t, uint32_t>, std::vector<NamedPlace>> written_dims_;
   mutable std::map<const ast::Node*, names::FreeNames> free_names_;
   std::map<FileId, names::FileNames> file_names_;
@@ -294,6 +317,7 @@ class Session {
   bool has_unordered_sums_ = false;
   Reporting reporting_ = Reporting::All;
   Trial* trial_ = nullptr;
+  const std::set<SaidText>* only_ = nullptr;
   size_t unsaid_errors_ = 0;
   Diagnostic repeated_{};
 };

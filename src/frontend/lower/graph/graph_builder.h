@@ -329,7 +329,7 @@ class GraphBuilder final : public Lowering {
   struct Branches;
   Carried carried_names(ast::StmtList body, Scope& scope);
   void define_carried(const Carried& carried, const std::vector<Value*>& values, Scope& scope, Loc loc);
-  Reporting reporting_of(const IrValue& a, const IrValue& b) const;
+  bool may_fit(const Datum& a, const Datum& b, const std::string& what, Loc loc);
   std::optional<std::vector<Value*>> carried_out(const Carried& carried, ast::StmtList body, Scope& inner,
                                                  Scope& outer);
   void spend(const Datum& state, Loc loc);
@@ -458,12 +458,16 @@ class GraphBuilder final : public Lowering {
   bool add_tensor(const SignatureParameter& parameter, Scope& scope);
   Datum tensor_input(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
   void report_default(const SignatureParameter& parameter);
-  std::vector<Datum> possible_arguments(const SignatureParameter& parameter, Scope& scope);
+  /// What a function that nothing calls is run with.
+  struct OpenChoice {
+    bool gives_tensors = false;    ///< optional ones are given; nothing else is known
+    std::optional<size_t> number;  ///< of the values that parameters have which are no tensors; unknown without one
+  };
+  Datum chosen_argument(const SignatureParameter& parameter, size_t number, const OpenChoice& choice, Scope& scope);
+  void explore_choices(size_t choices, const std::function<void(const OpenChoice&)>& explore);
   Datum open_argument(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
-  /// With nothing known of what is no tensor, or with one of the choices, of which it gives the number, the former
-  /// among them.
-  size_t explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,
-                      size_t choice);
+  void explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,
+                    const OpenChoice& choice);
   bool add_state(const TypePattern& pattern, const SignatureParameter& parameter, Scope& scope);
   void add_updated_params(std::vector<Attr>& names, std::vector<Value*>& returned);
   bool add_state_result(const StateValue& state, Loc loc, std::vector<Attr>& names,

@@ -93,14 +93,25 @@ void GraphBuilder::define_carried(const Carried& carried, const std::vector<Valu
   }
 }
 
-/// What is reported of two types that differ: nothing where calls of a function that nothing calls may make them one.
-Reporting GraphBuilder::reporting_of(const IrValue& a, const IrValue& b) const {
-  const std::vector<Dim>&left = a.value->type()->dims, &right = b.value->type()->dims;
-  if (!evaluator_.is_open() || left.size() != right.size() || a.storage != b.storage) return Reporting::All;
+/// Of a function that nothing calls: whether calls may give two values one type, which is warned of where the signature
+/// could say so.
+bool GraphBuilder::may_fit(const Datum& a, const Datum& b, const std::string& what, Loc loc) {
+  std::vector<Leaf> left = leaves_of(a), right = leaves_of(b);
+  if (!evaluator_.is_open() || !same_form(a, b) || left.size() != right.size()) return false;
+  std::optional<std::pair<size_t, size_t>> first;  // the tensors and the axis that differ
   for (size_t i = 0; i < left.size(); ++i) {
-    if (blame().certainly_differ(left[i], right[i])) return Reporting::All;
+    const std::vector<Dim>&x = left[i].value->type()->dims, &y = right[i].value->type()->dims;
+    if (x.size() != y.size() || left[i].storage != right[i].storage) return false;
+    for (size_t axis = 0; axis < x.size(); ++axis) {
+      if (x[axis] == y[axis]) continue;
+      if (blame().certainly_differ(x[axis], y[axis])) return false;
+      if (!first) first = {i, axis};
+    }
   }
-  return Reporting::Nothing;
+  if (!first) return false;
+  auto [i, axis] = *first;
+  report_unequal(blame(), loc, place(left[i], axis, what), place(right[i], axis, what));
+  return true;
 }
 
 /// The loop-carried tensors at the end of an iteration; nullopt when an error was reported.
@@ -117,7 +128,7 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       bool same_dims = was[k].value->type()->dims == now[k].value->type()->dims;
       fits = same_dims && was[k].storage == now[k].storage;
       if (fits) continue;
-      Session::Reports reports(session(), reporting_of(was[k], now[k]));
+      if (may_fit(carried.before[i], after, fmt::format("'{}'", carried.names[i]), binding->loc)) return std::nullopt;
       auto builder = blame().report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
                                           now[k].storage, "an iteration leaves it here", carried.names[i],
                                           type_text(was[k]), type_text(now[k]));
@@ -583,8 +594,7 @@ bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
       std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
       std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
       if (left == right) left = to_text(a), right = to_text(b);  // numbers
-      bool is_tensor = first.size() == 1 && second.size() == 1;
-      Session::Reports reports(session(), is_tensor ? reporting_of(first[0], second[0]) : Reporting::All);
+      if (may_fit(a, b, fmt::format("'{}'", branches.names[i]), loc)) return false;
       auto builder = report(diag::branch_types, loc, branches.names[i], left, right);
       builder.help("which branch runs is known at run time alone: both give one shape and one dtype");
       if (!branches.condition) blame().help_clause(builder, branches.when[0], "if the condition always holds");

@@ -388,6 +388,7 @@ bool GraphBuilder::collect_directions(const Datum& primal, const Datum& directio
   } else if (direction.is_ir() || direction.is_number()) {
     const Type type = primal.as_ir().value->type();
     if (direction.is_ir() && direction.as_ir().value->type()->dims != type->dims) {
+      if (may_fit(primal, direction, "the direction", loc)) return false;
       report(diag::wrong_kind, loc, "a direction", describe(direction),
              "a tensor of the dims of its argument, " + to_text(type->dims));
       return false;

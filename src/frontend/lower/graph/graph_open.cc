@@ -1,6 +1,9 @@
 // Functions that nothing calls: they are run as entries are, for their errors.
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
 
 #include "frontend/lower/graph/graph_builder.h"
 
@@ -8,26 +11,41 @@ namespace tessera::frontend {
 
 namespace {
 
-/// A number that nothing is likely to be compared with.
-constexpr double any_number = 0.6180339887;
+/// Numbers for parameters of which nothing is known but that they have a fraction: another one for each, small in the
+/// even choices and above 1 in the others, as hardly a condition of a valid function refuses both.
+double some_number(size_t parameter, size_t choice) {
+  return choice % 2 == 0 ? 0.0509 + 0.0131 * double(parameter) : 1.3071 + 1.7113 * double(parameter);
+}
+
+/// Of two bools one choice has either, and others both values alike.
+bool some_bool(size_t parameter, size_t choice) {
+  return choice < 2 ? choice == 0 : (parameter + choice) % 2 == 0;
+}
+
+bool is_bool(const SignatureParameter& parameter) {
+  return parameter.type.kind == PatternKind::Scalar && parameter.type.dtype == DType::Bool;
+}
+
+bool is_tensor(const TypePattern& pattern) {
+  return pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
+}
+
+/// How many choices of values for parameters that are no tensors there are to look at.
+size_t count_choices(const Signature& signature) {
+  auto has_value = [](const SignatureParameter& each) {
+    bool is_number = each.type.kind == PatternKind::Scalar && is_float(each.type.dtype);
+    return each.default_value || is_bool(each) || is_number;
+  };
+  if (std::ranges::none_of(signature.parameters, has_value)) return 0;
+  return std::ranges::count_if(signature.parameters, is_bool) < 2 ? 2 : 4;
+}
 
 }  // namespace
-
-/// Values that a call could give a parameter that is no tensor: its default, either bool, some number. Nothing where it
-/// is for the body to say what fits.
-std::vector<Datum> GraphBuilder::possible_arguments(const SignatureParameter& parameter, Scope& scope) {
-  if (parameter.default_value) return {evaluator_.evaluate(*parameter.default_value, scope)};
-  if (parameter.type.kind != PatternKind::Scalar) return {};
-  if (parameter.type.dtype == DType::Bool) return {Datum::boolean(true), Datum::boolean(false)};
-  if (is_float(parameter.type.dtype)) return {Datum::number(any_number)};
-  return {};
-}
 
 /// A tensor is symbolic, and so are those in a tuple. What else a call would give is unknown.
 Datum GraphBuilder::open_argument(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope) {
   bool is_plain = pattern.layout.empty() && pattern.privileges.empty();
-  bool is_tensor = pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
-  if (is_plain && is_tensor) return tensor_input(pattern, name, loc, scope);
+  if (is_plain && is_tensor(pattern)) return tensor_input(pattern, name, loc, scope);
   if (is_plain && pattern.kind == PatternKind::State && !open_state(pattern)) {
     return state_input(pattern, name, loc, scope);
   }
@@ -39,23 +57,65 @@ Datum GraphBuilder::open_argument(const TypePattern& pattern, const std::string&
   return Datum::tuple(std::move(elements));
 }
 
+/// The argument of a parameter. What has a default may be left out: in the even choices it is, in the others it is
+/// anything else.
+Datum GraphBuilder::chosen_argument(const SignatureParameter& parameter, size_t number, const OpenChoice& choice,
+                                    Scope& scope) {
+  const TypePattern& pattern = parameter.type;
+  bool is_number = pattern.kind == PatternKind::Scalar && is_float(pattern.dtype);
+  if (parameter.default_value) {
+    Datum usual = evaluator_.evaluate(*parameter.default_value, scope);
+    if (!choice.number) return choice.gives_tensors ? open_argument(pattern, parameter.name, parameter.loc, scope)
+                                                    : Datum::poison();
+    if (usual.is(DatumKind::Bool)) return Datum::boolean(usual.as_bool() == some_bool(number, *choice.number));
+    if (*choice.number % 2 == 0) return usual;
+  } else if (choice.number && is_bool(parameter)) {
+    return Datum::boolean(some_bool(number, *choice.number));
+  }
+  if (choice.number && is_number) return Datum::number(some_number(number, *choice.number));
+  return open_argument(pattern, parameter.name, parameter.loc, scope);
+}
+
 void GraphBuilder::explore_function(const Function& function, bool is_called) {
   const Signature& signature = session().signature(evaluator_, function);
   if (signature.failed || function.def->is_declaration()) return;
   explore_dtypes(session(), signature, [&](const DTypeChoices& dtypes) {
-    // With nothing known all arms are looked at, and with values that a call could give what is computed of them.
-    for (size_t choice = 0, choices = 1; choice < choices; ++choice) {
+    auto explore = [&](const OpenChoice& choice) {
       begin_function("entry", function.name, function.loc);
+      evaluator_.begin_uncalled(function.name);
       if (is_called) evaluator_.leave_facts_open();
-      choices = std::max(choices, explore_body(function, signature, dtypes, choice));
+      explore_body(function, signature, dtypes, choice);
       function_.op->erase();
       end_function();
-    }
+    };
+    explore({});
+    bool has_optional = std::ranges::any_of(signature.parameters, [](const SignatureParameter& each) {
+      return each.default_value && is_tensor(each.type);
+    });
+    if (has_optional) explore({.gives_tensors = true});
+    if (!session().is_trial()) explore_choices(count_choices(signature), explore);
   });
 }
 
-size_t GraphBuilder::explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,
-                                  size_t choice) {
+/// Reports what is found with each of the choices.
+void GraphBuilder::explore_choices(size_t choices, const std::function<void(const OpenChoice&)>& explore) {
+  Budget::Extra budget(session().budget());
+  std::set<Session::SaidText> common;
+  for (size_t i = 0; i < choices; ++i) {
+    Session::Trial trial(session());
+    explore({.number = i});
+    if (budget.is_spent()) return;
+    std::set<Session::SaidText> both;
+    std::ranges::set_intersection(common, trial.found(), std::inserter(both, both.end()));
+    common = i == 0 ? trial.found() : std::move(both);
+    if (common.empty()) return;
+  }
+  Session::Only only(session(), common);
+  if (!common.empty()) explore({.number = 0});
+}
+
+void GraphBuilder::explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,
+                                const OpenChoice& choice) {
   function_.seed = add_argument("seed", "input", context().tensor({}, DType::U64));
   Scope* scope = session().new_scope(function.scope);
   for (const SignatureParameter& parameter : signature.parameters) {
@@ -64,32 +124,34 @@ size_t GraphBuilder::explore_body(const Function& function, const Signature& sig
   for (const auto& [name, dtype] : dtypes) scope->set(name, Datum::dtype(dtype), function.loc);
   for (const DeclaredSymbol& symbol : signature.dims) {
     auto is_it = [&](const SignatureParameter& parameter) { return parameter.name == symbol.name; };
-    bool is_given = std::ranges::any_of(signature.parameters, is_it);
+    auto given = std::ranges::find_if(signature.parameters, is_it);
+    bool is_given = given != signature.parameters.end();
     Datum size = is_given ? evaluator_.given_size(symbol.name) : Datum::dim(dims().symbol(symbol.name));
+    bool is_left_out = is_given && given->default_value && choice.number && *choice.number % 2 == 0;
+    if (is_left_out) size = evaluator_.evaluate(*given->default_value, *scope);
+    if (is_given && given->default_value && !choice.number) size = Datum::poison();
     scope->set(symbol.name, std::move(size), symbol.loc);
   }
-  size_t choices = 1;
-  for (const SignatureParameter& parameter : signature.parameters) {
-    std::vector<Datum> possible = possible_arguments(parameter, *scope);
-    if (possible.empty()) continue;
-    choices = std::max(choices, possible.size() + 1);
-    Datum value = choice == 0 ? Datum::poison() : possible[std::min(choice, possible.size()) - 1];
-    scope->set(parameter.name, std::move(value), parameter.loc);
-  }
-  if (choice == 0) {
+  {
+    // What the clauses say is checked where nothing is known; here they may be about other values.
+    std::optional<Session::Trial> quiet;
+    if (choice.number) quiet.emplace(session());
     (void)assume_where(function, signature, *scope);
-  } else {
-    Session::Trial clauses(session());
-    (void)assume_where(function, signature, *scope);
-    if (clauses.errors() != 0) return choices;  // no call may give these values
   }
-  for (const SignatureParameter& parameter : signature.parameters) {
-    if (parameter.default_value) continue;
-    Datum value = open_argument(parameter.type, parameter.name, parameter.loc, *scope);
+  for (size_t i = 0; i < signature.parameters.size(); ++i) {
+    const SignatureParameter& parameter = signature.parameters[i];
+    if (signature.declares_dim(parameter.name)) continue;
+    Datum value = chosen_argument(parameter, i, choice, *scope);
     if (!value.is_poison()) scope->set(parameter.name, std::move(value), parameter.loc);
   }
-  (void)finish_result(function, signature, evaluator_.run_body(function, *scope, Loc{}), *scope);
-  return choices;
+  CallFrame done = evaluator_.run_body(function, *scope, Loc{});
+  std::vector<Datum> results = std::exchange(done.possible_results, {});
+  if (results.empty()) results.push_back(done.result);
+  for (Datum& result : results) {
+    if (results.size() > 1 && result.is_none()) continue;  // of arms that may be all that there are
+    done.result = std::move(result);
+    (void)finish_result(function, signature, done, *scope);
+  }
 }
 
 void GraphBuilder::explore_initialisers(const ModuleInstance& instance) {

@@ -142,6 +142,7 @@ bool GraphBuilder::scanned(const BoundArguments& arguments, std::string_view nam
     fits = was[i].value->type()->dims == now[i].value->type()->dims && was[i].storage == now[i].storage;
   }
   if (!fits) {
+    if (may_fit(init, after, "the carry", arguments.call)) return false;
     auto builder = report(diag::loop_carried_type, arguments.call, "carry", describe(init), describe(after));
     if (init.is_number()) builder.help("start with a tensor, such as zeros((), f32), or full((), value, dtype)");
     return false;

@@ -99,7 +99,7 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
     if (standing == Blame::Unproven::OfCalls) return Datum::poison();
     std::string of = subject(*x, "the tensor");
     auto warn = [&] {
-      return report(diag::unstated_relation, arguments.call, blame().frames().front().name,
+      return report(diag::unstated_relation, arguments.call, blame().uncalled(),
                     fmt::format("{}, the elements of {}, equal to {}, those of shape {}", count->text, of, wanted->text,
                                 to_text(*shape)));
     };

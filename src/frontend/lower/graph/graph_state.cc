@@ -382,6 +382,7 @@ bool GraphBuilder::replace_field(StateValue::Fields& fields, const std::string& 
   auto value = expect_tensor(given, loc, what);
   if (!value) return false;
   if (value->value->type()->dims != held.value->type()->dims) {
+    if (may_fit(Datum::ir(held), given, what, loc)) return false;
     report(diag::wrong_kind, loc, what, with_article(value->value->type()), with_article(held.value->type()));
     return false;
   }

@@ -159,6 +159,7 @@ bool GraphBuilder::update_param(const Datum& param, const Datum& value, const Bo
   if (!tensor) return false;
   bool fits = tensor->value->type()->dims == old.value->type()->dims && tensor->storage == old.storage;
   if (!fits) {
+    if (may_fit(param, value, what, arguments.locs[1])) return false;
     report(diag::wrong_kind, arguments.locs[1], what, describe(value), "as the param is: " + describe(param))
         .label(declaration->loc, "it is declared here");
     return false;

@@ -49,6 +49,7 @@ Result<schedule::KernelInstance> KernelBuilder::build() {
   done.result = Datum::poison();
   if (given && evaluator_.bind_parameters(function_, std::move(*given), *kernel_.scope, request_.loc, locs) &&
       check_where()) {
+    if (evaluator_.is_open()) evaluator_.begin_uncalled(function_.name);
     // A kernel that is compiled on its own has no caller.
     done = evaluator_.run_body(function_, *kernel_.scope, request_.loc == function_.loc ? Loc{} : request_.loc);
   }
@@ -297,9 +298,15 @@ bool KernelBuilder::define_symbols() {
   return declare_regions();
 }
 
-/// A call has seen to the clauses: what they say of sizes holds in the kernel.
+/// A call has seen to the clauses: what they say of sizes holds in the kernel. Without a call they may be about other
+/// dtypes than those that are tried, or about an operand that is left out.
 bool KernelBuilder::check_where() {
-  return evaluator_.check_clauses(function_, function_.def->where, *kernel_.scope, request_.loc, {}, Undecided::Assumed);
+  auto is_optional = [](const SignatureParameter& each) { return each.default_value && is_operand(each.type); };
+  std::optional<Session::Trial> quiet;
+  if (evaluator_.is_open() && std::ranges::any_of(kernel_.signature->parameters, is_optional)) quiet.emplace(session());
+  bool holds = evaluator_.check_clauses(function_, function_.def->where, *kernel_.scope, request_.loc, {},
+                                        Undecided::Assumed);
+  return holds || evaluator_.is_open();
 }
 
 bool KernelBuilder::create_kernel() {
