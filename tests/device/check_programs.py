@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the entries of programs.tsr or breadth.tsr on a GPU beside the CPU, each with guards and again and again.
+"""Runs the entries of a bundle of pack.sh on a GPU beside the CPU, each with guards and again and again.
 
 check_programs.py [--runs N] [--target T] [entry…]: results must be within a bound of the CPU's, and the bits of all N
 runs must be the same. With --runs 1 it is what compute-sanitizer watches: nothing but our kernels runs in the process.
@@ -92,7 +92,11 @@ BREADTH = {
     "scattered": ([("VD", "f32"), ("M", "i32"), ("MD", "f32")], ("VD", "f32"),
                   [dict(M=9, V=7, D=40), dict(M=5000, V=3, D=33), dict(M=2, V=900, D=64)]),
 }
-TABLES = {"breadth": BREADTH}
+ADDED = [dict(M=9, V=7, D=40), dict(M=5000, V=3, D=33), dict(M=2, V=900, D=64), dict(M=1, V=1, D=1),
+         dict(M=0, V=3, D=4)]
+UNORDERED = {name: ([("VD", "u8"), ("M", "i32"), ("MD", "u8")], ("VD", dtype), ADDED)
+             for name, dtype in (("rows_added", "f32"), ("places_added", "i32"))}
+TABLES = {"breadth": BREADTH, "unordered": UNORDERED}
 
 
 def extents(shape, sizes):

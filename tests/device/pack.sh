@@ -25,6 +25,7 @@ compile numbers "$folder/numbers.tir" --cubin --target="$cpu,cuda:sm_90a"
 rm "$folder/numbers.tir"
 compile programs "$here/programs.tsr" --target="$cpu,cuda:sm_90a"
 compile breadth "$here/breadth.tsr" --target="$cpu,cuda:sm_90a" --cubin
+compile unordered "$here/unordered.tsr" --target="$cpu,cuda:sm_90a" --cubin --fast=nondet
 compile programs_sm_80 "$here/programs.tsr" --target="$cpu,cuda:sm_80"
 compile programs_sm_89 "$here/programs.tsr" --target="$cpu,cuda:sm_89"
 compile cpu_only "$here/other.tsr" --target="$cpu"

@@ -36,6 +36,7 @@ check bad_input "$python" check_bad_input.py
 check numbers "$python" check_numbers.py
 check programs "$python" check_programs.py
 check breadth "$python" check_programs.py --bundle breadth
+check unordered "$python" check_programs.py --bundle unordered
 check programs_sm_80 "$python" check_programs.py --bundle programs_sm_80 --runs 3
 check programs_sm_89 "$python" check_programs.py --bundle programs_sm_89 --runs 3
 
@@ -50,6 +51,7 @@ for tool in memcheck synccheck racecheck; do
   [ $tool = racecheck ] && options+=(--racecheck-report all)
   check $tool "$sanitizer" "${options[@]}" "$python" check_programs.py --runs 1
   check ${tool}_breadth "$sanitizer" "${options[@]}" "$python" check_programs.py --runs 1 --bundle breadth
+  check ${tool}_unordered "$sanitizer" "${options[@]}" "$python" check_programs.py --runs 1 --bundle unordered
   [ $tool = synccheck ] && continue
   control ${tool}_control "$sanitizer" "${options[@]}" "$python" check_controls.py "${tool%check}"
   check ${tool}_sm_80 "$sanitizer" "${options[@]}" "$python" check_programs.py --runs 1 --bundle programs_sm_80 \

@@ -284,7 +284,7 @@ def determinism():
     threads()
     contains(run(BIN / "tesserac", "--help"), "nondet")
     atomic = (ROOT / "tests/lit/tools/fast.tsr").read_text()
-    has(dump(atomic, "ptx", GPU, "--fast=nondet"), r"atom\.global\.add\.f32")
+    has(dump(atomic, "ptx", GPU, "--fast=nondet"), r"red\.global\.add\.f32")
     has(refusal(atomic, GPU), r"error: ")
     has(refusal(SUM, CPU, "--fast=fast-math"), r"\[unknown-relaxation\]")
 

@@ -55,6 +55,7 @@ Fragment fragment_of(Op* op) {
     case OpKind::BulkCommit: case OpKind::BulkWait: case OpKind::PrefetchDescriptor: case OpKind::CpAsync:
     case OpKind::CpAsyncCommit: case OpKind::CpAsyncWait: case OpKind::MatrixDescriptor: case OpKind::WgmmaFence:
     case OpKind::WgmmaCommit: case OpKind::WgmmaWait: case OpKind::Ldmatrix: case OpKind::Stmatrix:
+    case OpKind::ReduceAdd:
     case OpKind::SetMaxRegisters: case OpKind::FmaClamped: case OpKind::ApproxExp2: case OpKind::ApproxLog2:
     case OpKind::ApproxReciprocal: case OpKind::ApproxRsqrt: case OpKind::ApproxSqrt: case OpKind::ApproxTanh:
     case OpKind::Prefetch: case OpKind::TileConfig: case OpKind::TileRelease: case OpKind::TileZero:

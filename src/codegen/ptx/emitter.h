@@ -158,6 +158,7 @@ class Emitter {
   void emit_wgmma_wait(Op* op);
   void emit_mma_sync(Op* op);
   void emit_matrices(Op* op);
+  void emit_reduce_add(Op* op);
   void emit_matrix_descriptor(Op* op);
   void emit_function(Op* op, std::string_view instruction);
   bool is_remote(Value* address) const;

@@ -84,6 +84,7 @@ void Emitter::emit_nv(Op* op) {
     case NvOpKind::MmaSync: emit_mma_sync(op); break;
     case NvOpKind::Ldmatrix:
     case NvOpKind::Stmatrix: emit_matrices(op); break;
+    case NvOpKind::ReduceAdd: emit_reduce_add(op); break;
     case NvOpKind::SetMaxRegisters:
       line("setmaxnreg.{}.sync.aligned.u32 {}",
            op->attr(attr::SetMaxRegisters::increase) ? "inc" : "dec",
@@ -339,6 +340,19 @@ void Emitter::emit_matrices(Op* op) {
   add(results, fmt::format("ldmatrix.sync.aligned.m8n8.x{}{}.shared.b16 {}, {}", count, transpose, list(words),
                            address(in(op, in_::Ldmatrix::address))));
   define(op, std::move(words));
+}
+
+void Emitter::emit_reduce_add(Op* op) {
+  const Lanes &value = in(op, in_::ReduceAdd::value), &mask = in(op, in_::ReduceAdd::mask);
+  if (mask.words[0].is_constant() && !(mask.words[0].bits & 1)) return;
+  std::string guard = mask.words[0].is_constant() ? "" : "@" + text(mask.words[0]) + " ";
+  DType dtype = value.type->dtype;
+  std::vector<Operand> words;
+  for (Operand w : value.words) words.push_back(in_register(w, class_of(dtype)));
+  bool is_vector = words.size() > 1;
+  line("{}red.global.add{}.{}{} {}, {}", guard, is_vector ? fmt::format(".v{}", words.size()) : "",
+       is_float(dtype) ? "f" : "u", 8 * byte_size(dtype), address(in(op, in_::ReduceAdd::address)),
+       is_vector ? list(words) : text(words[0]));
 }
 
 }  // namespace tessera::codegen::ptx

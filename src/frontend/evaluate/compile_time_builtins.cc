@@ -11,6 +11,7 @@
 #include "frontend/values/modules.h"
 #include "frontend/values/runtime_range.h"
 #include "ir/core/op.h"
+#include "ir/numbers/machine.h"
 #include "support/diagnostic_rows.h"
 
 namespace tessera::frontend {
@@ -380,6 +381,15 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
       Dim size = evaluator.expect_dim(arguments[0], arguments.locs[0], "the argument of 'is_known'");
       bool is_for_call = size && !size->constant() && evaluator.is_open();
       return size && !is_for_call ? Datum::boolean(size->constant().has_value()) : Datum::poison();
+    }
+    case BuiltinId::AddsInAnyOrder: {
+      const SessionOptions& options = evaluator.session().options();
+      auto is_gpu = [](const std::string& target) {
+        const Machine* machine = find_machine(target);
+        return machine && machine->is_gpu();
+      };
+      bool are_gpus = !options.targets.empty() && std::ranges::all_of(options.targets, is_gpu);
+      return Datum::boolean(options.nondet && are_gpus);
     }
     case BuiltinId::IsTuple:
       return Datum::boolean(arguments[0].is_sequence());

@@ -48,6 +48,7 @@ struct GpuFacts {
   bool has_clusters = false;
   bool has_register_reallocation = false;
   bool has_stmatrix = false;
+  bool has_vector_reduction = false;   ///< additions in memory of up to 16 bytes of f32
   bool has_dependent_launches = false; ///< a kernel may start before the launch ahead of it has ended
   PeakFigures peaks{};
   std::string schedules_of = {};       ///< the target whose schedules serve kernels that its own table lacks

@@ -226,6 +226,16 @@ void verify_stmatrix(Op* op, OpVerifier& verifier) {
                   op->in(in::Stmatrix::value)->type());
 }
 
+void verify_reduce_add(Op* op, OpVerifier& verifier) {
+  Type value = op->in(in::ReduceAdd::value)->type();
+  expect_global(verifier, "the address", op->in(in::ReduceAdd::address)->type());
+  Type mask = op->in(in::ReduceAdd::mask)->type();
+  if (!is_scalar(mask, DType::Bool)) verifier.error("the mask must be bool, not {}", mask->text);
+  if (!adds_in_memory(value->dtype)) verifier.error("it adds numbers of 4 or 8 bytes, not {}", value->text);
+  bool is_vector = value->dtype == DType::F32 && (value->lanes == 2 || value->lanes == 4);
+  if (value->lanes != 1 && !is_vector) verifier.error("it adds 1 number, or 2 or 4 of f32, not {}", value->text);
+}
+
 void verify_set_max_registers(Op* op, OpVerifier& verifier) {
   int64_t count = op->attr(attr::SetMaxRegisters::count);
   if (count < 24 || count > 256 || count % 8) {

@@ -158,8 +158,7 @@ void verify_gather(Op* op, OpVerifier& verifier) {
 
 void verify_atomic_add(Op* op, OpVerifier& verifier) {
   Type number = type_of(op, 1);
-  bool adds = number->dtype != DType::Bool && byte_size(number->dtype) >= 4 && number->dtype != DType::TF32;
-  if (!adds) return verifier.error("it adds numbers of 4 or 8 bytes, not {}", number->text);
+  if (!adds_in_memory(number->dtype)) return verifier.error("it adds numbers of 4 or 8 bytes, not {}", number->text);
   expect_type(verifier, "the result", number, op->result()->type());
 }
 

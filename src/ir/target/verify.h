@@ -7,6 +7,10 @@ namespace tessera::target {
 
 inline Type type_of(Op* op, unsigned operand) { return op->operand(operand)->type(); }
 void expect_type(OpVerifier& verifier, std::string_view what, Type wanted, Type found);
+/// Whether machines add numbers of the dtype to memory in one step.
+inline bool adds_in_memory(DType dtype) {
+  return dtype != DType::Bool && byte_size(dtype) >= 4 && dtype != DType::TF32;
+}
 
 // func_verify.cc
 void verify_func(Op* op, OpVerifier& verifier);
@@ -38,6 +42,7 @@ void verify_wgmma_wait(Op* op, OpVerifier& verifier);
 void verify_mma_sync(Op* op, OpVerifier& verifier);
 void verify_ldmatrix(Op* op, OpVerifier& verifier);
 void verify_stmatrix(Op* op, OpVerifier& verifier);
+void verify_reduce_add(Op* op, OpVerifier& verifier);
 void verify_set_max_registers(Op* op, OpVerifier& verifier);
 void verify_approximate(Op* op, OpVerifier& verifier);
 

@@ -79,6 +79,7 @@ const Machine* machine_of(const Module& module) {
 
 /// Whether a machine has an op of a table of its own; it has all ops of the common one.
 bool has_op(const Machine& machine, Op* op) {
+  if (op->is(info(OpKind::ReduceAdd)) && op->operand(0)->type()->lanes > 1) return machine.gpu.has_vector_reduction;
   if (op->name().starts_with("nv.")) return machine.is_gpu();
   if (!op->name().starts_with("x86.")) return true;
   if (op->is(info(OpKind::DotBf16))) return machine.has_bf16_pairs;

@@ -420,6 +420,16 @@ def shared(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]):
 def f(x: Tensor[M, N, f32], y: Tensor[N, f32]) -> (Tensor[M, f32], Tensor[N, f32]):
     return counted(x), shared(x, y)
 )", {{{"M", 21}, {"N", 45}}, {{"M", 1}, {"N", 1}}}, 1e-5),
+      kernel_case("sums by place in memory", R"(
+@kernel.schedule(Schedule(BN=4, BD=16, warps=2))
+def added(x: Tensor[N, D, f32], rows: Tensor[N, i32], y: Region[reduce_sum] Tensor[P, D, f32]):
+    t = tile.context(n=N, d=D)
+    tile.atomic_add(tile.load(x, (t.i, t.j), (t.n, t.d)), y, tile.load(rows, (t.i,), (t.n,)))
+
+@jit
+def f(x: Tensor[N, D, f32], rows: Tensor[N, i32], y: Tensor[P, D, f32]) -> Tensor[P, D, f32]:
+    return added(x, rows, y)
+)", {{{"N", 19}, {"D", 20}, {"P", 7}}, {{"N", 5}, {"D", 3}, {"P", 1}}, {{"N", 0}, {"D", 8}, {"P", 2}}}, 1e-5),
       kernel_case("rows that are combined along both axes", R"(
 @kernel.schedule(Schedule(BM=4, warps=2))
 def both(x: Tensor[M, N, f32], y: Region[reduce_sum] Tensor[N, f32]) -> Tensor[M, f32]:

@@ -78,6 +78,7 @@ const std::vector<std::string>& accepted() {
       "%r: reg<f32 x 4> = nv.mma_sync %a, %b, %c4",
       "%r: reg<bf16 x 8> = nv.ldmatrix %s {count = 4, transpose = true}",
       "nv.stmatrix %a, %s {count = 4}",
+      "nv.reduce_add %c4, %x, %yes",
       "nv.set_max_registers {count = 240, increase = true}",
       "%r: reg<f32 x 4> = nv.fma_clamped %c4, %c4, %c4",
       "%r: reg<f32 x 4> = nv.approx_exp2 %c4",
@@ -157,6 +158,10 @@ const std::vector<Refused>& refused() {
         {"%r: reg<f32 x 4> = nv.mma_sync %a, %a, %c4", "b must be reg<bf16 x 4>, not reg<bf16 x 8>"},
         {"%r: reg<bf16 x 6> = nv.ldmatrix %s {count = 3}", "'count' must be 1, 2 or 4, not 3"},
         {"nv.stmatrix %b, %s {count = 4}", "4 matrices are 8 16-bit elements of each thread, not reg<bf16 x 4>"},
+        {"nv.reduce_add %c4, %s, %yes", "the address must be ptr, not ptr<shared>"},
+        {"nv.reduce_add %c4, %x, %i", "the mask must be bool, not i32"},
+        {"nv.reduce_add %c, %x, %yes", "it adds 1 number, or 2 or 4 of f32, not reg<f32 x 128>"},
+        {"nv.reduce_add %a, %x, %yes", "it adds numbers of 4 or 8 bytes, not reg<bf16 x 8>"},
         {"nv.set_max_registers {count = 100, increase = true}", "'count' must be a multiple of 8 from 24 to 256"},
     };
     all.push_back({"%r: reg<bf16 x 8> = nv.fma_clamped %a, %a, %a", "it takes f32, not reg<bf16 x 8>"});

@@ -23,16 +23,8 @@ namespace in = tile::in;
 
 namespace {
 
-constexpr int widest_access = 16;  // bytes
 /// From this many masked registers on it pays to test first whether the tile is partial.
 constexpr int fewest_masks = 16;
-
-/// A load or store of a vector, whose width was chosen so that it is aligned as a whole.
-Op* aligned(Op* access) {
-  Type moved = access->result_count() ? access->result()->type() : access->operand(0)->type();
-  access->set(common::Access::align, moved->lanes * byte_size(moved->dtype));
-  return access;
-}
 
 /// What memory holds: a byte for a bool.
 Type in_memory(Context& context, Type type) {
@@ -40,6 +32,12 @@ Type in_memory(Context& context, Type type) {
 }
 
 }  // namespace
+
+Op* aligned(Op* access) {
+  Type moved = access->result_count() ? access->result()->type() : access->operand(0)->type();
+  access->set(common::Access::align, moved->lanes * byte_size(moved->dtype));
+  return access;
+}
 
 void NvLowering::lower_view(Op* op) {
   Memory memory = memories_.at(op->operand(0));
@@ -220,9 +218,7 @@ void NvLowering::lower_store(Op* op) {
   Value* owner = is_canonical(access.layout);
   for (int r = 0; r < access.layout.registers_per_thread(); r += access.width) {
     Point point = access.layout.register_offset(r);
-    std::vector<int64_t> lanes;
-    for (int i = 0; i < access.width; ++i) lanes.push_back(r + i);
-    Value* part = pick(stored, lanes);
+    Value* part = pick(stored, registers(r, access.width));
     Value* there = is_there(access, point);
     if (owner) there = there ? b_.bit_and(there, owner) : owner;
     Value* to = address(access, point);

@@ -1,4 +1,7 @@
-// Accesses by coordinates (take, scatter): each register of a thread has an address of its own.
+// Accesses by coordinates (take, scatter): each register of a thread has an address of its own, but for neighbours.
+
+#include <algorithm>
+#include <numeric>
 
 #include "ir/target/ops.h"
 #include "ir/tile/build.h"
@@ -27,16 +30,45 @@ std::pair<Value*, Value*> NvLowering::place_of(Memory memory, const std::vector<
   return {address, inside};
 }
 
+int NvLowering::neighbours(Memory memory, Type tile, const std::vector<Value*>& index,
+                           const std::vector<Value*>& limits) {
+  std::vector<Dim> strides = tile::strides_of(b_.context(), memory.type);
+  if (index.empty() || !strides.back()->is_constant(1)) return 1;
+  int64_t aligned = widest_access / byte_size(tile->dtype);
+  auto divided_by = [&](int64_t number) { aligned = std::gcd(aligned, number); };
+  divided_by(divisibility_.of(memory.type->dims.back()));
+  for (size_t i = 0; i + 1 < index.size(); ++i) divided_by(divisibility_.of(strides[i]));
+  if (memory.type->is(TypeKind::View)) divided_by(divisibility_.of(memory.type->offset));
+  const layout::Layout& layout = layout_of(tile);
+  int widest = 1;
+  for (int axis = 0; axis < layout.rank(); ++axis) {
+    int64_t along = std::gcd(aligned, neighbours_.counting(index.back(), axis));
+    for (size_t i = 0; i + 1 < index.size(); ++i) along = std::gcd(along, neighbours_.equal(index[i], axis));
+    Value* limit = limits.empty() ? nullptr : limits[size_t(axis)];
+    if (limit) along = std::gcd(along, divisibility_.of(limit));
+    widest = std::max(widest, layout.vector_width(axis, along));
+  }
+  return widest;
+}
+
+std::vector<int64_t> NvLowering::registers(int64_t first, int count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
 void NvLowering::lower_take(Op* op) {
   Memory memory = memories_.at(op->in(in::Take::memory));
   Type tile = op->result()->type();
   bool is_bool = tile->dtype == DType::Bool;
-  Type part = b_.context().reg(is_bool ? DType::U8 : tile->dtype, 1);
+  int width = neighbours(memory, tile, op->ins(in::Take::index), {});
+  Type part = b_.context().reg(is_bool ? DType::U8 : tile->dtype, width);
   Value* outside = b_.full(part, tile::outside_of(op));
   std::vector<Value*> parts;
-  for (int r = 0; r < layout_of(tile).registers_per_thread(); ++r) {
+  for (int r = 0; r < layout_of(tile).registers_per_thread(); r += width) {
     auto [address, inside] = place_of(memory, op->ins(in::Take::index), r);
-    parts.push_back(inside ? b_.load_masked(address, b_.splat(inside, 1), outside) : b_.load(address, part));
+    Value* loaded = inside ? b_.load_masked(address, b_.splat(inside, width), outside) : b_.load(address, part);
+    parts.push_back(aligned(loaded->def())->result());
   }
   Value* taken = concat(parts);
   define(op->result(), is_bool ? b_.cast(taken, DType::Bool) : taken);
@@ -49,23 +81,24 @@ void NvLowering::lower_scatter(Op* op) {
   Value* stored = value(tile_value);
   if (tile->dtype == DType::Bool) stored = b_.cast(stored, DType::U8);
   const layout::Layout& layout = layout_of(tile);
-  Access edge = edges(tile, op->ins(in::Scatter::limits));
+  std::vector<Value*> limits = op->ins(in::Scatter::limits);
+  Access edge = edges(tile, limits);
   Value* owner = is_canonical(layout);
-  for (int r = 0; r < layout.registers_per_thread(); ++r) {
+  bool adds = op->attr(attr::Scatter::add);
+  int width = neighbours(memory, tile, op->ins(in::Scatter::index), limits);
+  if (adds && (tile->dtype != DType::F32 || !machine_.gpu.has_vector_reduction)) width = 1;
+  for (int r = 0; r < layout.registers_per_thread(); r += width) {
     auto [address, inside] = place_of(memory, op->ins(in::Scatter::index), r);
     Value* wanted = owner;
     for (Value* condition : {inside, is_there(edge, layout.register_offset(r))}) {
       if (condition) wanted = wanted ? b_.bit_and(wanted, condition) : condition;
     }
-    Value* element = b_.extract(stored, r);
-    if (op->attr(attr::Scatter::add)) {
-      where(wanted, [&, address = address] {
-        b_.at().value(target::info(target::OpKind::AtomicAdd), {{address}, {element}}, element->type());
-      });
-    } else if (wanted) {
-      b_.store_masked(b_.splat(element, 1), address, b_.splat(wanted, 1));
+    Value* part = pick(stored, registers(r, width));
+    if (adds) {
+      Value* mask = wanted ? wanted : b_.integer(b_.context().scalar(DType::Bool), 1);
+      b_.at().op(target::info(target::OpKind::ReduceAdd), {{part}, {address}, {mask}}, {});
     } else {
-      b_.store(b_.splat(element, 1), address);
+      aligned(wanted ? b_.store_masked(part, address, b_.splat(wanted, width)) : b_.store(part, address));
     }
   }
 }

@@ -24,11 +24,16 @@
 #include "passes/pass.h"
 #include "passes/target/target_builder.h"
 #include "passes/tile/common/access_check.h"
+#include "passes/tile/common/neighbours.h"
 #include "passes/tile/common/sizes.h"
 #include "support/diagnostic.h"
 #include "support/result.h"
 
 namespace tessera {
+
+inline constexpr int widest_access = 16;  // bytes
+/// A load or store of a vector, whose width was chosen so that it is aligned as a whole.
+Op* aligned(Op* access);
 
 class NvLowering {
  public:
@@ -131,6 +136,10 @@ class NvLowering {
 
   // lower_coordinates.cc
   std::pair<Value*, Value*> place_of(Memory memory, const std::vector<Value*>& index, int64_t r);
+  /// How many registers one access by coordinates can move: neighbours in memory, aligned as a whole, and all of them
+  /// inside of it and below the limits, or none.
+  int neighbours(Memory memory, Type tile, const std::vector<Value*>& index, const std::vector<Value*>& limits);
+  std::vector<int64_t> registers(int64_t first, int count);
   void lower_take(Op* op);
   void lower_scatter(Op* op);
 
@@ -246,6 +255,7 @@ class NvLowering {
   TargetBuilder b_;
   Sizes sizes_{b_};
   Divisibility divisibility_;
+  Neighbours neighbours_{divisibility_};
   std::vector<DimFact> facts_;  ///< what the kernel assumes
   Threads threads_;
   int64_t roles_ = 0;
