@@ -8,8 +8,8 @@
 
 namespace tessera::test {
 
-/// The graph, which may add in any order, and the kernels that it may call; the graph is null where `text` has an error, which
-/// is reported.
+/// The graph, which may add in any order, and the kernels that it may call; the graph is null where `text` has an
+/// error, which is reported.
 inline frontend::FrontendResult load_program(Context& context, SourceManager& sources, const std::string& text,
                                              DiagnosticEngine& diagnostics) {
   bool is_graph = text.rfind("module", 0) == 0;
