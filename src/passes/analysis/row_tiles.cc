@@ -25,6 +25,7 @@ std::span<const int64_t> short_lines() { return lines; }
 std::span<const int64_t> long_rows() { return longer; }
 
 bool is_row_of_any(int64_t extent) { return std::ranges::count(any, extent) > 0; }
+int64_t longest_of_any() { return std::ranges::max(any); }
 
 void ElementRegisters::add(const Op* op) {
   constexpr unsigned long_to_compute = 100;

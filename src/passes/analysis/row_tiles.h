@@ -25,6 +25,7 @@ std::span<const int64_t> short_lines();
 std::span<const int64_t> long_rows();
 /// Whether there are kernels for rows of that extent that are no whole vectors, too: fewer extents have them.
 bool is_row_of_any(int64_t extent);
+int64_t longest_of_any();
 
 /// Registers of 32 bits that a thread needs for an element of what it computes.
 class ElementRegisters {

@@ -17,7 +17,6 @@ namespace in = schedule::in;
 
 namespace {
 
-constexpr int64_t vector_bytes = 16;
 /// Elements that an axis that is taken whole is thought to have, and how many times as many elements as another access
 /// moves make it worth no vectors: an index, or a number, for each row.
 constexpr int64_t whole_row = 64, much_more = 16;
@@ -109,7 +108,7 @@ Facts KernelNeeds::result_copies() const {
   return facts;
 }
 
-Facts KernelNeeds::vectors() const {
+Facts KernelNeeds::vectors(int64_t bytes) const {
   struct Moved {
     Type memory, tile;
     int64_t elements;
@@ -135,7 +134,7 @@ Facts KernelNeeds::vectors() const {
   for (const Moved& each : all) {
     Facts of_access;
     bool is_much = each.elements * much_more > most;
-    if (is_much && add_vector(each.memory, each.tile, of_access)) add_facts(facts, of_access);
+    if (is_much && add_vector(each.memory, each.tile, bytes, of_access)) add_facts(facts, of_access);
   }
   return facts;
 }
@@ -150,7 +149,8 @@ Facts KernelNeeds::vectors_beside_computed() const {
       bool is_loaded = load && load->is(schedule::info(OpKind::Load));
       has_computed |= load && load->info().elementwise != ElementwiseKind::None;
       Facts of_access;
-      if (is_loaded && add_vector(load->in(in::Load::memory)->type(), load->result()->type(), of_access)) {
+      if (is_loaded &&
+          add_vector(load->in(in::Load::memory)->type(), load->result()->type(), vector_bytes, of_access)) {
         add_facts(facts, of_access);
       }
     }
@@ -203,6 +203,21 @@ bool KernelNeeds::combines() const {
     found |= op->is(schedule::info(OpKind::Reduce)) || op->is(schedule::info(OpKind::Scan));
   });
   return found;
+}
+
+bool KernelNeeds::returns_to_rows(Dim extent) const {
+  bool stores = false, is_short = true;
+  auto runs_along = [&](Type type) { return std::ranges::count(type->dims, extent) > 0; };
+  walk(kernel_, [&](Op* op) {
+    stores |= op->is(schedule::info(OpKind::Store)) && runs_along(op->in(in::Store::value)->type());
+    is_short &= !op->is(schedule::info(OpKind::Scan));
+    Type tile = op->result_count() == 1 ? op->result()->type() : nullptr;
+    if (!tile || !tile->is(TypeKind::Tile) || !runs_along(tile)) return;
+    DType dtype = tile->dtype;
+    ElementwiseKind kind = op->info().elementwise;
+    is_short &= byte_size(dtype) <= 4 && (kind == ElementwiseKind::None || element_cost(kind, dtype) == 1);
+  });
+  return stores && is_short && combines();
 }
 
 int64_t KernelNeeds::held_in_loops(int64_t threads) const {
@@ -310,10 +325,10 @@ bool KernelNeeds::add_copy(Type memory, Type image, Type tile, Facts& facts,
   return true;
 }
 
-bool KernelNeeds::add_vector(Type memory, Type tile, Facts& facts) const {
+bool KernelNeeds::add_vector(Type memory, Type tile, int64_t bytes, Facts& facts) const {
   std::vector<Dim> strides = tile::strides_of(context_, memory);
   size_t lead = strides.size() - tile->rank();
-  int64_t elements = vector_bytes / byte_size(tile->dtype);
+  int64_t elements = std::max<int64_t>(1, bytes / byte_size(tile->dtype));
   int contiguous = -1;
   for (size_t i = 0; i < tile->rank(); ++i) {
     if (strides[lead + i]->is_constant(1) && !tile->dims[i]->is_constant(1)) contiguous = int(i);

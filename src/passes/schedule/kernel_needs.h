@@ -36,8 +36,9 @@ class KernelNeeds {
   Facts copies_beside() const;
   /// The same of stores, as far as they can be.
   Facts result_copies() const;
-  /// What lets accesses be vectors of 16 bytes, as far as they can be; not those that move few of the elements.
-  Facts vectors() const;
+  static constexpr int64_t vector_bytes = 16;
+  /// What lets accesses be vectors of so many bytes, as far as they can be; not those that move few of the elements.
+  Facts vectors(int64_t bytes = vector_bytes) const;
   /// The same of operands of dots that are loaded as they are, beside ones that are computed of what is loaded; nothing
   /// where all are loaded so.
   Facts vectors_beside_computed() const;
@@ -52,6 +53,9 @@ class KernelNeeds {
   int64_t loads_along(Dim extent) const;
   /// Whether some elements are combined.
   bool combines() const;
+  /// Whether rows of that extent are read to combine them and again for what is stored, and are a register for each
+  /// element and short to compute: a thread may hold many of them.
+  bool returns_to_rows(Dim extent) const;
   /// Registers that so many threads hold each at once in a loop of dots, at least: all sums, and the largest tile
   /// that is computed from them and takes the place of none. What stands for coordinates alone counts as computed
   /// where it is read.
@@ -83,7 +87,7 @@ class KernelNeeds {
   bool add_copy(Value* place, Type tile, Facts& facts) const;
   bool add_copy(Type memory, Type image, Type tile, Facts& facts,
                 const std::optional<WindowShape>& windows = std::nullopt) const;
-  bool add_vector(Type memory, Type tile, Facts& facts) const;
+  bool add_vector(Type memory, Type tile, int64_t bytes, Facts& facts) const;
 
   Op* kernel_;
   Context& context_;

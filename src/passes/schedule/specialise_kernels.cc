@@ -7,7 +7,8 @@
 //   copies    a kernel with roles brings operands to shared memory by tensor maps, which are not empty and whose
 //             strides are multiples of 16 bytes. A launch that has another kernel to fall back on runs it only where
 //             that holds; otherwise a copy assumes it. If the results allow it too, they leave by tensor maps.
-//   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that.
+//   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that; of rows that
+//             are combined 4 bytes, if they do at those.
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
 //             end masked), for a few extents, or for the one that the kernel was made for (row_tiles.h); only longer
 //             rows are walked in a loop. Where they cannot be, fallback kernels are for all that are not longer.
@@ -54,6 +55,8 @@ namespace {
 constexpr int64_t most_warps = 16, most_row_registers = 64;
 /// Registers of a thread from which on more threads take a row that is the only one.
 constexpr int64_t few_row_registers = 8;
+/// Of accesses of neighbours that are no whole vectors.
+constexpr int64_t pair_bytes = 4;
 /// Extents for whole axes of dots, and how many registers of a thread the largest tile may have then: an
 /// accumulator and what is added to it next to the operands' addresses.
 constexpr int64_t depths[] = {64, 96, 128, 192, 256};
@@ -296,26 +299,44 @@ class Specialisation {
       return;
     }
     Dim extent = needs.row_extent();
+    bool is_own = bool(kernel->attr(common::Kernel::own));
     std::vector<int64_t> rows = extent ? rows_within(kernel, extent) : std::vector<int64_t>{};
     bool bounded = rows.size() == 1;
-    bool held = extent && !vectors.empty() && add_rows(kernel, extent, rows, vectors, all);
+    // One row of numbers of 32 bits, and nothing else that has its extent and needs registers beside it.
+    // For sm_80 the assembler spills a few registers of such a kernel.
+    bool is_alone = extent && machine_.gpu.has_wgmma && needs.largest_tile({{extent, 1}}) == 1 &&
+                    needs.loads_along(extent) == 1;
+    bool held = extent && !vectors.empty() && add_rows(kernel, extent, rows, vectors, is_alone ? most_warps : 0, all);
     if (!vectors.empty() && !bounded) all.push_back(copy(kernel, vectors));
     // Threads that compute an operand of single elements have no time for those of the other one, too.
     Facts beside = needs.vectors_beside_computed();
     bool is_less = std::ranges::any_of(vectors, [&](const DimFact& fact) { return !has_fact(beside, fact); });
     if (!beside.empty() && is_less && !bounded) all.push_back(copy(kernel, beside));
     // Rows that are walked in a loop are long where shorter ones have kernels of their own.
-    if (held && !bounded && !kernel->attr(common::Kernel::own)) set_warps(all.back(), most_warps);
+    if (held && !bounded && !is_own) set_warps(all.back(), most_warps);
+    // To read rows again costs more where it is no vectors that are read.
+    bool returns = extent && !is_own && machine_.gpu.has_wgmma && needs.returns_to_rows(extent);
+    int64_t warps_of_long = returns ? 2 * most_warps : is_alone ? most_warps : 0;
+    auto is_for_any = [&](int64_t row) { return is_row_of_any(row) || (returns && row > longest_of_any()); };
+    // Long rows of an even number of 16-bit elements are half as many accesses.
+    Facts pairs = extent && !bounded && !vectors.empty() && needs.combines() ? needs.vectors(pair_bytes) : Facts{};
+    if (!pairs.empty()) {
+      std::vector<int64_t> some;
+      std::ranges::copy_if(rows, std::back_inserter(some), is_for_any);
+      bool are_held = add_rows(kernel, extent, some, pairs, warps_of_long, all);
+      all.push_back(copy(kernel, pairs));
+      if (are_held && !is_own) set_warps(all.back(), most_warps);
+    }
     // What only moves elements walks longer rows in a loop as well, if it is no vectors that it moves.
     size_t first = all.size();
     bool any = bounded ? vectors.empty() || is_row_of_any(rows[0]) : vectors.empty() || needs.combines();
-    held = extent && any && add_rows(kernel, extent, rows, {}, all);
+    held = extent && any && add_rows(kernel, extent, rows, {}, warps_of_long, all);
     // What combines elements may have no place for longer rows (split_large_tiles).
     for (size_t i = first; i < all.size() && !bounded && !vectors.empty(); ++i) {
-      if (!is_row_of_any(rows[i - first])) all[i]->set(common::Kernel::fallback, true);
+      if (!is_for_any(rows[i - first])) all[i]->set(common::Kernel::fallback, true);
     }
     if (bounded && !all.empty()) return;
-    if (held && !bounded && !kernel->attr(common::Kernel::own)) set_warps(kernel, most_warps);
+    if (held && !bounded && !is_own) set_warps(kernel, most_warps);
     if (needs.whole_extents().empty() && needs.combines()) widen_known(kernel, needs);
     all.push_back(kernel);
   }
@@ -347,18 +368,18 @@ class Specialisation {
   }
 
   /// Copies for rows that registers hold; false where there are none. With vectors they leave empty rows to others.
-  bool add_rows(Op* kernel, Dim extent, const std::vector<int64_t>& rows, const Facts& also, std::vector<Op*>& all) {
+  /// Rows that are too long for them are held by so many warps, whose threads have a multiprocessor's registers.
+  bool add_rows(Op* kernel, Dim extent, const std::vector<int64_t>& rows, const Facts& also, int64_t warps_of_long,
+                std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     size_t before = all.size();
-    // One row of numbers of 32 bits, and nothing else that has its extent and needs registers beside it.
-    // For sm_80 the assembler spills a few registers of such a kernel.
-    bool is_alone = machine_.gpu.has_wgmma && needs.largest_tile({{extent, 1}}) == 1 && needs.loads_along(extent) == 1;
     for (int64_t row : rows) {
       int64_t registers = needs.largest_tile({{extent, row}}) / machine_.gpu.warp_size;
       int64_t warps = std::max<int64_t>(1, registers / row_registers(machine_));
-      if (warps > most_warps && is_alone && registers <= most_warps * most_row_registers) warps = most_warps;
+      bool is_long = warps > most_warps && warps_of_long && registers <= most_warps * most_row_registers;
+      if (is_long) warps = warps_of_long;
       if (is_one_program(kernel)) warps = std::max(warps, std::min(most_warps, registers / few_row_registers));
-      if (warps > most_warps) break;
+      if (warps > most_warps && !is_long) break;
       Facts facts = also;
       add_facts(facts, {{Relation::LessEqual, extent, table_.constant(row)}});
       if (!also.empty()) add_facts(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
