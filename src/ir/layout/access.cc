@@ -87,26 +87,40 @@ int shared_vector_width(const Layout& layout, const SharedLayout& shared) {
   return width;
 }
 
-VectorAccess vector_access(const Layout& layout, const SharedLayout& shared) {
-  VectorAccess plain{layout, shared_vector_width(layout, shared), {}};
-  size_t along = size_t(shared.contiguous_axis());
+namespace {
+
+/// The accesses of `width` elements where registers are numbered along the axis first, the shortest steps before the
+/// others; those of the layout as it is where these are no wider.
+template <typename F>
+VectorAccess widest_access(const Layout& layout, size_t along, F&& width) {
+  VectorAccess plain{layout, width(layout), {}};
   LayoutSpec spec = layout.spec();
-  // Steps along the axis that memory runs along first, the shortest before the others.
   std::ranges::stable_sort(spec.of(InputDim::Register), {}, [&](const Point& basis) {
     bool is_along = basis[along] != 0 && std::ranges::count(basis, 0) == max_rank - 1;
     return is_along ? basis[along] : std::numeric_limits<int32_t>::max();
   });
   if (std::ranges::equal(spec.of(InputDim::Register), layout.bases(InputDim::Register))) return plain;
   std::optional<Layout> made = Layout::make(std::move(spec));
-  int width = made ? shared_vector_width(*made, shared) : 0;
-  if (width <= plain.width) return plain;
+  int wider = made ? width(*made) : 0;
+  if (wider <= plain.width) return plain;
   std::map<Point, int64_t> places;
   for (int reg = 0; reg < made->registers_per_thread(); ++reg) places.emplace(made->register_offset(reg), reg);
-  VectorAccess found{*made, width, {}};
+  VectorAccess found{*made, wider, {}};
   for (int reg = 0; reg < layout.registers_per_thread(); ++reg) {
     found.registers.push_back(places.at(layout.register_offset(reg)));
   }
   return found;
+}
+
+}  // namespace
+
+VectorAccess vector_access(const Layout& layout, const SharedLayout& shared) {
+  return widest_access(layout, size_t(shared.contiguous_axis()),
+                       [&](const Layout& each) { return shared_vector_width(each, shared); });
+}
+
+VectorAccess vector_access(const Layout& layout, int axis, int64_t alignment) {
+  return widest_access(layout, size_t(axis), [&](const Layout& each) { return each.vector_width(axis, alignment); });
 }
 
 int bank_conflicts(const Layout& layout, const SharedLayout& shared, int width) {

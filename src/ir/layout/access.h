@@ -20,6 +20,8 @@ struct VectorAccess {
   std::vector<int64_t> registers;  ///< of `layout`, for each register of the layout asked for; empty: the same
 };
 VectorAccess vector_access(const Layout& layout, const SharedLayout& shared);
+/// The same of memory that runs along that axis, with `alignment` as for Layout::vector_width.
+VectorAccess vector_access(const Layout& layout, int axis, int64_t alignment);
 
 /// Wavefronts of 128 bytes that the worst access of a warp takes beyond the least possible, when
 /// every thread moves `width` elements at a time (at most shared_vector_width). A warp's access of

@@ -219,6 +219,22 @@ TEST_CASE("registers are numbered along memory for wider accesses") {
   CHECK(plain.layout == rows);
 }
 
+TEST_CASE("neighbours in memory are one access, whatever the numbers of their registers") {
+  // Sums of a swapped matmul: a thread has four neighbours of a column, as registers 0, 1 and, behind the others, 2, 3.
+  Layout sums = *wgmma_accumulator_by_threads(128, 16, 4);
+  CHECK(sums.vector_width(0) == 1);
+  VectorAccess access = vector_access(sums, 0, 4);
+  CHECK(access.width == 4);
+  REQUIRE(access.registers.size() == size_t(sums.registers_per_thread()));
+  for (int reg = 0; reg < sums.registers_per_thread(); ++reg) {
+    int there = int(access.registers[size_t(reg)]);
+    CHECK(sums.register_offset(reg) == access.layout.register_offset(there));
+  }
+  CHECK(vector_access(sums, 0, 2).width == 2);
+  CHECK(vector_access(sums, 0, 1).registers.empty());
+  CHECK(vector_access(sums, 1, 4).width == sums.vector_width(1));
+}
+
 TEST_CASE("bank conflicts of known accesses") {
   Extents square = {64, 64};
   Layout rows = *blocked(square, 8, 32, 4), columns = *blocked(square, 1, 32, 4, Order{0, 1});

@@ -1,13 +1,14 @@
 // Loads and stores of distributed tiles.
 //
 // A thread's elements lie at base + sum(register part * stride), where the base holds its own part
-// of the coordinates and the tile's offsets. Registers that are neighbours in memory are moved
-// together, up to 16 bytes at a time, as far as addresses and limits are known to be multiples of
-// that. An access that may reach past a limit is guarded by one condition.
+// of the coordinates and the tile's offsets. Registers that are neighbours in memory, whatever their
+// numbers, are moved together, up to 16 bytes at a time, as far as addresses and limits are known to be
+// multiples of that. An access that may reach past a limit is guarded by one condition.
 
 #include <numeric>
 
 #include "ir/core/common_attributes.h"
+#include "ir/layout/access.h"
 #include "ir/target/ops.h"
 #include "ir/tile/build.h"
 #include "passes/analysis/loop_bounds.h"
@@ -129,15 +130,19 @@ NvLowering::Access NvLowering::global_access(Memory memory, Type tile, const std
   for (size_t i = 0; i < tile->rank(); ++i) {
     if (access.strides[i]->is_constant(1) && tile->dims[i]->constant() != 1) access.axis = int(i);
   }
-  access.width = access_width(access, memory, offsets, limits);
+  if (access.axis < 0) return access;
+  int64_t alignment = access_alignment(access, memory, offsets, limits);
+  layout::VectorAccess vectors = layout::vector_access(access.layout, access.axis, alignment);
+  access.layout = vectors.layout;
+  access.width = vectors.width;
+  access.registers = vectors.registers;
   return access;
 }
 
-/// How many elements one access can move: neighbours in registers and memory, aligned, and all of them below the limit
-/// or none.
-int NvLowering::access_width(const Access& access, Memory memory, const std::vector<Value*>& offsets,
-                             const std::vector<Value*>& limits) {
-  if (access.axis < 0) return 1;
+/// How many elements one access can move at most: neighbours in memory, aligned, and all of them below the limit or
+/// none.
+int64_t NvLowering::access_alignment(const Access& access, Memory memory, const std::vector<Value*>& offsets,
+                                     const std::vector<Value*>& limits) {
   // Parameters are 16-byte aligned; each offset moves the start by a multiple of offset * stride.
   int64_t multiple = widest_access / byte_size(access.dtype);
   std::vector<Dim> strides = tile::strides_of(b_.context(), memory.type);
@@ -153,7 +158,7 @@ int NvLowering::access_width(const Access& access, Memory memory, const std::vec
   if (access.remaining[size_t(access.axis)]) {
     multiple = std::gcd(multiple, divisibility_.of(limits[size_t(access.axis)]));
   }
-  return access.layout.vector_width(access.axis, multiple);
+  return multiple;
 }
 
 /// The address of the element at the thread's base plus a register's part.
@@ -204,7 +209,7 @@ void NvLowering::lower_load(Op* op) {
     Value* loaded = there ? b_.load_masked(from, b_.splat(there, access.width), fill) : b_.load(from, part);
     parts.push_back(aligned(loaded->def())->result());
   }
-  define_as(concat(parts));
+  define_as(access.registers.empty() ? concat(parts) : pick(concat(parts), access.registers));
 }
 
 void NvLowering::lower_store(Op* op) {
@@ -216,9 +221,12 @@ void NvLowering::lower_store(Op* op) {
   if (has_layout(memory.type)) return store_shared(stored, memory, in_memory(b_.context(), tile));
   Access access = global_access(memory, tile, op->ins(in::Store::offsets), op->ins(in::Store::limits));
   Value* owner = is_canonical(access.layout);
+  std::vector<int64_t> order(size_t(access.layout.registers_per_thread()));
+  std::iota(order.begin(), order.end(), 0);
+  for (size_t i = 0; i < access.registers.size(); ++i) order[size_t(access.registers[i])] = int64_t(i);
   for (int r = 0; r < access.layout.registers_per_thread(); r += access.width) {
     Point point = access.layout.register_offset(r);
-    Value* part = pick(stored, registers(r, access.width));
+    Value* part = pick(stored, {order.begin() + r, order.begin() + r + access.width});
     Value* there = is_there(access, point);
     if (owner) there = there ? b_.bit_and(there, owner) : owner;
     Value* to = address(access, point);

@@ -283,6 +283,7 @@ void NvLowering::lower_copy_by_threads(Op* op) {
   Type tile = context.with_layout(context.tile(to.type->dims, to.type->dtype),
                                   context.intern(layout::print(*layout)));
   Access access = global_access(from, tile, op->ins(in::CopyAsync::offsets), op->ins(in::CopyAsync::limits));
+  TSR_CHECK(access.registers.empty(), "a layout to copy has its vectors first");
   int width = std::min(access.width, layout::shared_vector_width(*layout, shared));
   int bytes = width * byte_size(to.type->dtype);
   std::vector<Value*> addresses = shared_addresses(to, *layout, width);

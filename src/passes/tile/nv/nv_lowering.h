@@ -65,7 +65,8 @@ class NvLowering {
   struct Access {
     Access(const layout::Layout& layout, DType dtype) : layout(layout), dtype(dtype) {}
 
-    layout::Layout layout;
+    layout::Layout layout;           ///< as accesses take registers
+    std::vector<int64_t> registers;  ///< of it, for each register of the tile's layout; empty: the same
     DType dtype;
     Value* base = nullptr;           ///< address of the thread's part of the coordinates
     std::vector<Dim> strides;        ///< elements, per axis of the tile (global memory)
@@ -124,7 +125,7 @@ class NvLowering {
   Value* below_limits(Type tile, const std::vector<Value*>& limits);
   Access global_access(Memory memory, Type tile, const std::vector<Value*>& offsets,
                        const std::vector<Value*>& limits);
-  int access_width(const Access& access, Memory memory, const std::vector<Value*>& offsets,
+  int64_t access_alignment(const Access& access, Memory memory, const std::vector<Value*>& offsets,
                    const std::vector<Value*>& limits);
   Value* address(Access& access, const layout::Point& part);
   Value* is_there(Access& access, const layout::Point& part);
