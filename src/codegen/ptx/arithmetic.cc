@@ -16,6 +16,28 @@ using Kind = ElementwiseKind;
 
 namespace {
 
+bool is_constant(Value* value) { return value->def() && value->def()->is(target::info(target::OpKind::Constant)); }
+
+/// The op that alone reads the bits that an op keeps of narrow integers, or moves, and combines them with a number: it
+/// does both by one instruction. Null for other ops.
+Op* combines_kept(Op* op) {
+  Kind kind = op->info().elementwise;
+  bool keeps = kind == Kind::And || (kind == Kind::Shr && !is_signed(op->result()->type()->dtype));
+  if (!keeps || !is_constant(op->operand(1))) return nullptr;
+  Use* use = op->result()->first_use();
+  if (!use || use->next() || use->index() != 0 || use->owner()->block() != op->block()) return nullptr;
+  Kind with = use->owner()->info().elementwise;
+  bool combines = with == Kind::Or || with == Kind::Xor;
+  return combines && is_constant(use->owner()->operand(1)) ? use->owner() : nullptr;
+}
+
+/// The bits of a word that a shift by so many of each lane leaves.
+uint64_t kept_by_shift(unsigned lane_bits, uint64_t by) {
+  uint64_t kept = by < lane_bits ? ((uint64_t(1) << lane_bits) - 1) >> by : 0;
+  for (unsigned i = lane_bits; i < 32; i *= 2) kept |= kept << i;
+  return kept;
+}
+
 std::string_view comparison(Kind kind) {
   constexpr std::string_view names[] = {"eq", "ne", "lt", "le", "gt", "ge"};
   return names[size_t(kind) - size_t(Kind::Eq)];
@@ -83,12 +105,13 @@ bool Emitter::emit_by_words(Op* op) {
   bool shifts = kind == Kind::Shr && is_integer(dtype) && !is_signed(dtype) && is_one;
   if (!is_whole || !(adds || combines || shifts)) return false;
   std::vector<Operand> words;
-  for (size_t i = 0; i < a.words.size(); ++i) words.push_back(word_of_lanes(op, dtype, a.words[i], b.words[i]));
+  for (size_t i = 0; i < a.words.size(); ++i) words.push_back(word_of_lanes(op, dtype, i));
   define(op, std::move(words));
   return true;
 }
 
-Operand Emitter::word_of_lanes(Op* op, DType dtype, Operand a, Operand b) {
+Operand Emitter::word_of_lanes(Op* op, DType dtype, size_t word) {
+  Operand a = in(op, 0).words[word], b = in(op, 1).words[word];
   Kind kind = op->info().elementwise;
   if (is_float(dtype)) {
     // a * 1 + b, or b * -1 + a.
@@ -102,16 +125,27 @@ Operand Emitter::word_of_lanes(Op* op, DType dtype, Operand a, Operand b) {
                 text(b));
   }
   a = in_register(a, WordClass::Single);
+  unsigned bits = 32 / lanes_per_word(dtype);
+  auto lane_of = [&](const Operand& each) { return each.bits & ((uint64_t(1) << bits) - 1); };
+  Op* kept_by = op->operand(0)->def();
+  if (kept_by && combines_kept(kept_by) == op) {
+    Operand mask = in(kept_by, 1).words[word];
+    bool shifts = kept_by->info().elementwise == Kind::Shr;
+    if (shifts) mask = Operand::constant(kept_by_shift(bits, lane_of(mask)));
+    std::string_view table = kind == Kind::Or ? "0xea" : "0x6a";  // (a & mask) | b, (a & mask) ^ b
+    return make(WordClass::Single, "lop3.b32 {}, {}, {}, {}, {}", text(a), text(mask), text(b), table);
+  }
+  bool is_kept_later = combines_kept(op);
+  if (kind == Kind::And && is_kept_later) return a;
   if (kind != Kind::Shr) {
     std::string_view name = kind == Kind::And ? "and" : kind == Kind::Or ? "or" : "xor";
     return make(WordClass::Single, "{1}.b32 {0}, {2}, {3}", name, text(a), text(b));
   }
   // What comes from the lane above is cut.
-  unsigned bits = 32 / lanes_per_word(dtype);
-  uint64_t lane = (uint64_t(1) << bits) - 1, by = b.bits & lane, kept = by < bits ? lane >> by : 0;
-  for (unsigned i = bits; i < 32; i *= 2) kept |= kept << i;
-  Operand moved = make(WordClass::Single, "shr.u32 {}, {}, {}", text(a), by);
-  return make(WordClass::Single, "and.b32 {}, {}, {}", text(moved), text(Operand::constant(kept)));
+  Operand moved = make(WordClass::Single, "shr.u32 {}, {}, {}", text(a), lane_of(b));
+  if (is_kept_later) return moved;
+  Operand kept = Operand::constant(kept_by_shift(bits, lane_of(b)));
+  return make(WordClass::Single, "and.b32 {}, {}, {}", text(moved), text(kept));
 }
 
 Operand Emitter::float_lane(Op* op, DType dtype, std::span<const Operand> a) {

@@ -102,7 +102,7 @@ class Emitter {
   // arithmetic.cc
   void emit_elementwise(Op* op);
   bool emit_by_words(Op* op);
-  Operand word_of_lanes(Op* op, DType dtype, Operand a, Operand b);
+  Operand word_of_lanes(Op* op, DType dtype, size_t word);
   Operand float_lane(Op* op, DType dtype, std::span<const Operand> a);
   Operand divide_by_constant(const Operand& a, uint32_t divisor);
   Operand integer_lane(Op* op, DType dtype, std::span<const Operand> a);
