@@ -20,9 +20,10 @@
 // well, where roles keep its loads in flight and there is shared memory for them.
 //
 // An operand that is loaded before a loop and multiplied in it is brought once, where it is loaded.
-// Dots that follow each other and do not read each other's results are a *group*: the operands that
-// they read in an iteration share a channel, a tile that several of them read is brought once, and
-// one mma_wait waits for all of them.
+// Dots that follow each other are a *group* if none of them reads another's result, other than to add to it: the
+// operands that they read in an iteration share a channel, a tile that several of them read is brought once, and
+// one mma_wait waits for all of them. What stays in registers is computed right before the MMA that reads it, beside
+// those that are issued.
 //
 // All threads that the schedule has for computing do this work; specialise_roles adds threads that
 // only load.
@@ -30,6 +31,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "ir/schedule/schedule_keys.h"
@@ -251,7 +253,7 @@ class PipelinePlan {
   }
 
   /// Whether the dot can join the group: all dots in it read only loads, and what is computed of narrower loads, and
-  /// nothing uses a result before the last of them.
+  /// nothing but a dot of the group that adds to a result uses one before the last of them.
   bool joins(const std::vector<Op*>& group, Op* dot, const OperandPaths& paths) {
     if (has_written_) return false;
     auto reads_loads = [&](Op* op) {
@@ -262,9 +264,14 @@ class PipelinePlan {
       return is_loaded(in::Dot::a) && is_loaded(in::Dot::b);
     };
     if (!reads_loads(dot) || !reads_loads(group[0]) || dot->block() != group[0]->block()) return false;
+    auto adds_to = [&](Use* use) {
+      Op* op = use->owner();
+      bool is_dot = op == dot || std::ranges::find(group, op) != group.end();
+      return is_dot && use->index() == op->slot_begin(in::Dot::c);
+    };
     for (Op* earlier : group) {
       for (Use* use = earlier->result()->first_use(); use; use = use->next()) {
-        if (!dot->is_before(op_within(dot->block(), use->owner()))) return false;
+        if (!adds_to(use) && !dot->is_before(op_within(dot->block(), use->owner()))) return false;
       }
     }
     return true;
@@ -305,18 +312,29 @@ class PipelinePlan {
     if (!by_channel.empty()) iteration = staging_.fill_channel(by_channel, place);
     bool by_threads = staging_.bring(operands, place, gpu_schedule(kernel_, machine_).stages > 1);
     if (iteration.channel) tile::channel_op(builder, OpKind::ChannelWait, iteration.channel, iteration.number);
+    std::map<Value*, Value*> sums;  // of dots, while others may add to them
     std::vector<Value*> mmas;
     for (size_t i = 0; i < group.size(); ++i) {
-      mmas.push_back(mma(group[i], operands[read[i][0]].place, operands[read[i][1]].place, instructions[i]));
+      auto [a, b] = read[i];
+      Value* c = group[i]->in(in::Dot::c);
+      if (auto known = sums.find(c); known != sums.end()) c = known->second, known->second = nullptr;
+      mmas.push_back(mma(c, operands[a].place, operands[b].place, instructions[i]));
+      if (!promotes(instructions[i])) sums[group[i]->result()] = mmas.back();
     }
-    Op* done = tile::mma_wait(builder, mmas, 0);
+    auto is_final = [&](size_t i) { return promotes(instructions[i]) || sums.at(group[i]->result()); };
+    std::vector<Value*> awaited;
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (is_final(i)) awaited.push_back(mmas[i]);
+    }
+    Op* done = tile::mma_wait(builder, awaited, 0);
     if (iteration.channel) tile::channel_op(builder, OpKind::ChannelRelease, iteration.channel, iteration.number);
     if (by_threads) tile::barrier(builder);
-    for (size_t i = 0; i < group.size(); ++i) {
-      Value* sum = done->result(unsigned(i));
+    for (size_t i = 0, next = 0; i < group.size(); ++i) {
+      Value* sum = is_final(i) ? done->result(unsigned(next++)) : mmas[i];
       if (promotes(instructions[i])) sum = tile::add(builder, group[i]->in(in::Dot::c), sum);
       replace(group[i], sum);
     }
+    compute_late(mmas);
     for (const StagedOperand& each : operands) {
       bool read = each.path != OperandPath::Store && each.path != OperandPath::Register;
       if (read && each.value->unused()) each.value->def()->erase();
@@ -327,13 +345,41 @@ class PipelinePlan {
 
   /// Elements past the limit of k are zero in both operands, so the MMA needs no limit. Where the sum is promoted, it
   /// starts from 0.
-  Value* mma(Op* dot, Value* a, Value* b, const MmaInstruction* instruction) {
+  Value* mma(Value* c, Value* a, Value* b, const MmaInstruction* instruction) {
     Builder& builder = staging_.builder();
-    Value* c = dot->in(in::Dot::c);
     if (promotes(instruction)) c = tile::full(builder, c->type(), builder.context().number(0));
     Op* made = builder.op(tile::info(OpKind::Mma), {{a}, {b}, {c}, {}}, {c->type()});
     if (instruction) made->set(attr::Mma::instruction, instruction->name);
     return made->result();
+  }
+
+  /// What the value is computed of element by element in that block and not yet in `made`, operands first.
+  static void compute_first(Value* value, Block* block, std::set<Op*>& made, std::vector<Op*>& order) {
+    Op* def = value->def();
+    bool is_computed = def && def->block() == block && def->info().elementwise != ElementwiseKind::None;
+    if (!is_computed || !value->type()->is(TypeKind::Tile) || !made.insert(def).second) return;
+    for (unsigned i = 0; i < def->operand_count(); ++i) compute_first(def->operand(i), block, made, order);
+    order.push_back(def);
+  }
+
+  /// Computes what an MMA reads from registers, and neither those before it nor others do, right before it.
+  static void compute_late(const std::vector<Value*>& mmas) {
+    std::set<Op*> made;
+    for (Value* each : mmas) {
+      Op* mma = each->def();
+      std::vector<Op*> order;
+      compute_first(mma->in(in::Mma::a), mma->block(), made, order);
+      if (each == mmas[0]) continue;
+      std::set<Op*> late{mma};
+      for (Op* op : order | std::views::reverse) {
+        bool is_late = true;
+        for (Use* use = op->result()->first_use(); use; use = use->next()) is_late &= late.contains(use->owner());
+        if (is_late) late.insert(op);
+      }
+      for (Op* op : order) {
+        if (late.contains(op)) op->move_before(mma);
+      }
+    }
   }
 
   void replace(Op* dot, Value* with) {
