@@ -108,18 +108,18 @@ Facts KernelNeeds::result_copies() const {
   return facts;
 }
 
-Facts KernelNeeds::vectors(int64_t bytes) const {
+Facts KernelNeeds::vectors(VectorSize size) const {
   struct Moved {
     Type memory, tile;
     int64_t elements;
   };
   std::vector<Moved> all;
-  int64_t most = 0;
+  int64_t largest = 0;
   auto add = [&](Type memory, Type tile) {
     int64_t elements = 1;
     for (Dim dim : tile->dims) elements *= dim->constant().value_or(whole_row);
     all.push_back({memory, tile, elements});
-    most = std::max(most, elements);
+    largest = std::max(largest, elements);
   };
   walk(kernel_, [&](Op* op) {
     if (op->is(schedule::info(OpKind::Load))) {
@@ -133,29 +133,40 @@ Facts KernelNeeds::vectors(int64_t bytes) const {
   Facts facts;
   for (const Moved& each : all) {
     Facts of_access;
-    bool is_much = each.elements * much_more > most;
-    if (is_much && add_vector(each.memory, each.tile, bytes, of_access)) add_facts(facts, of_access);
+    bool is_much = each.elements * much_more > largest;
+    if (is_much && add_vector(each.memory, each.tile, size, of_access)) add_facts(facts, of_access);
   }
   return facts;
 }
 
+int64_t KernelNeeds::elements_of_computed() const {
+  int64_t elements = 0;
+  walk(kernel_, [&](Op* op) {
+    if (!op->is(schedule::info(OpKind::Dot))) return;
+    for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
+      Op* def = flat_load(turned(op->in(slot)));
+      if (def && def->info().elementwise != ElementwiseKind::None) {
+        elements = vector_bytes / byte_size(op->in(slot)->type()->dtype);
+      }
+    }
+  });
+  return elements;
+}
+
 Facts KernelNeeds::vectors_beside_computed() const {
   Facts facts;
-  bool has_computed = false;
+  if (elements_of_computed() == 0) return facts;
   walk(kernel_, [&](Op* op) {
     if (!op->is(schedule::info(OpKind::Dot))) return;
     for (unsigned slot : {unsigned(in::Dot::a), unsigned(in::Dot::b)}) {
       Op* load = flat_load(turned(op->in(slot)));
-      bool is_loaded = load && load->is(schedule::info(OpKind::Load));
-      has_computed |= load && load->info().elementwise != ElementwiseKind::None;
+      if (!load || !load->is(schedule::info(OpKind::Load))) continue;
       Facts of_access;
-      if (is_loaded &&
-          add_vector(load->in(in::Load::memory)->type(), load->result()->type(), vector_bytes, of_access)) {
-        add_facts(facts, of_access);
-      }
+      Type memory = load->in(in::Load::memory)->type(), tile = load->result()->type();
+      if (add_vector(memory, tile, {}, of_access)) add_facts(facts, of_access);
     }
   });
-  return has_computed ? facts : Facts{};
+  return facts;
 }
 
 std::vector<Dim> KernelNeeds::whole_extents() const {
@@ -325,10 +336,10 @@ bool KernelNeeds::add_copy(Type memory, Type image, Type tile, Facts& facts,
   return true;
 }
 
-bool KernelNeeds::add_vector(Type memory, Type tile, int64_t bytes, Facts& facts) const {
+bool KernelNeeds::add_vector(Type memory, Type tile, VectorSize size, Facts& facts) const {
   std::vector<Dim> strides = tile::strides_of(context_, memory);
   size_t lead = strides.size() - tile->rank();
-  int64_t elements = std::max<int64_t>(1, bytes / byte_size(tile->dtype));
+  int64_t elements = std::min(std::max<int64_t>(1, size.bytes / byte_size(tile->dtype)), size.elements);
   int contiguous = -1;
   for (size_t i = 0; i < tile->rank(); ++i) {
     if (strides[lead + i]->is_constant(1) && !tile->dims[i]->is_constant(1)) contiguous = int(i);

@@ -37,8 +37,16 @@ class KernelNeeds {
   /// The same of stores, as far as they can be.
   Facts result_copies() const;
   static constexpr int64_t vector_bytes = 16;
-  /// What lets accesses be vectors of so many bytes, as far as they can be; not those that move few of the elements.
-  Facts vectors(int64_t bytes = vector_bytes) const;
+  /// Of so many bytes, or of so many elements where those are less.
+  struct VectorSize {
+    int64_t bytes = vector_bytes;
+    int64_t elements = INT64_MAX;
+  };
+  /// What lets accesses be vectors of that size, as far as they can be; not those that move few of the elements.
+  Facts vectors(VectorSize size) const;
+  Facts vectors() const { return vectors({}); }
+  /// Elements of a vector of 16 bytes of an operand of a dot that is computed of what is loaded; 0 where none is.
+  int64_t elements_of_computed() const;
   /// The same of operands of dots that are loaded as they are, beside ones that are computed of what is loaded; nothing
   /// where all are loaded so.
   Facts vectors_beside_computed() const;
@@ -87,7 +95,7 @@ class KernelNeeds {
   bool add_copy(Value* place, Type tile, Facts& facts) const;
   bool add_copy(Type memory, Type image, Type tile, Facts& facts,
                 const std::optional<WindowShape>& windows = std::nullopt) const;
-  bool add_vector(Type memory, Type tile, int64_t bytes, Facts& facts) const;
+  bool add_vector(Type memory, Type tile, VectorSize size, Facts& facts) const;
 
   Op* kernel_;
   Context& context_;

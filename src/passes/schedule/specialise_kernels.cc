@@ -308,10 +308,15 @@ class Specialisation {
                     needs.loads_along(extent) == 1;
     bool held = extent && !vectors.empty() && add_rows(kernel, extent, rows, vectors, is_alone ? most_warps : 0, all);
     if (!vectors.empty() && !bounded) all.push_back(copy(kernel, vectors));
-    // Threads that compute an operand of single elements have no time for those of the other one, too.
-    Facts beside = needs.vectors_beside_computed();
-    bool is_less = std::ranges::any_of(vectors, [&](const DimFact& fact) { return !has_fact(beside, fact); });
-    if (!beside.empty() && is_less && !bounded) all.push_back(copy(kernel, beside));
+    // What an operand is computed of is narrower, and half a vector of it, or less, is as many elements. Threads that
+    // compute an operand of single elements have no time for those of the other one, too.
+    int64_t elements = needs.elements_of_computed();
+    Facts narrow = elements ? needs.vectors({.elements = elements}) : Facts{}, beside = needs.vectors_beside_computed();
+    auto is_less = [](const Facts& facts, const Facts& than) {
+      return !facts.empty() && std::ranges::any_of(than, [&](const DimFact& fact) { return !has_fact(facts, fact); });
+    };
+    if (is_less(narrow, vectors) && !bounded) all.push_back(copy(kernel, narrow));
+    if (is_less(beside, vectors) && !bounded) all.push_back(copy(kernel, beside));
     // Rows that are walked in a loop are long where shorter ones have kernels of their own.
     if (held && !bounded && !is_own) set_warps(all.back(), most_warps);
     // To read rows again costs more where it is no vectors that are read.
@@ -319,7 +324,7 @@ class Specialisation {
     int64_t warps_of_long = returns ? 2 * most_warps : is_alone ? most_warps : 0;
     auto is_for_any = [&](int64_t row) { return is_row_of_any(row) || (returns && row > longest_of_any()); };
     // Long rows of an even number of 16-bit elements are half as many accesses.
-    Facts pairs = extent && !bounded && !vectors.empty() && needs.combines() ? needs.vectors(pair_bytes) : Facts{};
+    Facts pairs = extent && !bounded && !vectors.empty() && needs.combines() ? needs.vectors({.bytes = pair_bytes}) : Facts{};
     if (!pairs.empty()) {
       std::vector<int64_t> some;
       std::ranges::copy_if(rows, std::back_inserter(some), is_for_any);

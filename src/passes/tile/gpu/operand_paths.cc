@@ -3,6 +3,7 @@
 #include "ir/layout/text.h"
 #include "ir/tile/build.h"
 #include "passes/analysis/gpu_schedule.h"
+#include "passes/tile/common/window_loads.h"
 #include "passes/tile/gpu/mma_unit.h"
 #include "passes/tile/gpu/tensor_copies.h"
 #include "support/check.h"
@@ -185,7 +186,27 @@ Op* OperandPaths::raw_load_of(Op* dot, Value* operand) const {
   bool is_stored = stored_.contains(whole_of(load->in(in::Load::memory)));
   if (from->rank() != 2 || is_stored || load->has(attr::Load::fill)) return nullptr;
   std::optional<SharedLayout> layout = staged_layout(kernel_->module()->context(), memory_of(load->result()), from);
-  return layout && is_tensor_copy(load, *layout, known_) ? load : nullptr;
+  return layout && is_for_threads(load, *layout) ? load : nullptr;
+}
+
+/// Whether threads can copy the tile past their registers, which they do 4 bytes or more at a time.
+bool OperandPaths::is_for_threads(Op* load, const SharedLayout& layout) const {
+  constexpr int64_t least_bytes = 4;
+  Value* place = load->in(in::Load::memory);
+  Type memory = place->type(), tile = load->result()->type();
+  if (windows_of(place)) return false;
+  int64_t elements = std::max<int64_t>(least_bytes / byte_size(tile->dtype), 1);
+  auto is_multiple = [&](auto of) { return known_.of(of) % elements == 0; };
+  std::vector<Dim> strides = tile::strides_of(kernel_->module()->context(), memory);
+  size_t lead = strides.size() - tile->rank(), axis = size_t(layout.contiguous_axis()), fastest = lead + axis;
+  if (!strides[fastest]->is_constant(1)) return false;
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (i != fastest && !is_multiple(strides[i])) return false;
+  }
+  if (memory->is(TypeKind::View) && !is_multiple(memory->offset)) return false;
+  std::vector<Value*> limits = load->ins(in::Load::limits);
+  bool is_whole = limits.empty() || is_multiple(limits[axis]);
+  return is_whole && is_multiple(load->ins(in::Load::offsets)[fastest]);
 }
 
 std::optional<StagedOperand> OperandPaths::beside(Op* load) const {

@@ -54,6 +54,7 @@ class OperandPaths {
   Type memory_of(Value* operand) const;
   bool is_made_of_sums(Value* value, std::set<Value*>& seen) const;
   bool counts_iterations(Block* block) const;
+  bool is_for_threads(Op* load, const layout::SharedLayout& layout) const;
   bool is_for_engine(const StagedOperand& operand) const;
   Op* raw_load_of(Op* dot, Value* operand) const;
 
@@ -61,7 +62,7 @@ class OperandPaths {
   const Machine& machine_;
   int64_t warps_;
   bool has_written_;
-  Divisibility known_;
+  mutable Divisibility known_;  ///< remembers what it was asked
   std::set<Value*> stored_;  ///< memory that the kernel writes
 };
 
