@@ -27,20 +27,21 @@ struct TileLimits {
   int64_t line;             ///< columns taken together where rows are combined
   int64_t rows;             ///< elements along a program axis of a kernel with whole axes
   bool powers_of_two;
+  bool stretches;           ///< whether such a tile is longer where an axis is shorter than its edge
 };
 
 /// On a CPU about 32 KB of f32, which stays in a first-level cache. On a GPU what keeps memory busy: elements are held
 /// in registers, and there are many programs. Those whose threads need not wait for each other hold a quarter as
 /// much, since some store while others load; half as much where they only move elements, which is soon done.
 TileLimits tile_limits(const Machine* machine, const FusionGroup& group) {
-  if (!machine || !machine->is_gpu()) return {8192, 64, 1, max_rows, false};
+  if (!machine || !machine->is_gpu()) return {8192, 64, 1, max_rows, false, false};
   ElementRegisters registers;
   for (const Op* op : group.members) registers.add(op);
   int64_t elements = rows_of_program(*machine, 1, registers.count());
   auto computes = [](const Op* op) { return op->info().elementwise != ElementwiseKind::None; };
   bool moves = std::ranges::none_of(group.members, computes);
-  if (group.reduced.empty()) return {elements / (moves ? 2 : 4), 64, 32, max_rows, true};
-  return {elements, 64, 32, elements, true};
+  if (group.reduced.empty()) return {elements / (moves ? 2 : 4), 64, 32, max_rows, true, true};
+  return {elements, 64, 32, elements, true, true};
 }
 
 TileLimits halved(TileLimits limits, int64_t times) {
@@ -136,6 +137,17 @@ std::vector<bool> crossed_axes(const std::vector<BufferAccess>& accesses, size_t
   return axes;
 }
 
+/// The longer edge of a tile in which an axis before the last is shorter than the edge: of as many elements, if memory
+/// runs along that axis.
+int64_t longer_edge(const KernelSpace& space, const std::vector<bool>& crossed, int64_t edge) {
+  int64_t longer = edge;
+  for (size_t k = 0; k + 1 < crossed.size(); ++k) {
+    std::optional<int64_t> extent = crossed[k] ? space.extents[k]->constant() : std::nullopt;
+    if (extent && *extent > 0 && *extent < edge) longer *= edge / int64_t(std::bit_ceil(uint64_t(*extent)));
+  }
+  return longer;
+}
+
 /// Elements of a program's tile for each element of its program axes: the product of reduced axes,
 /// the sum of the axes of a concat's parts.
 int64_t whole_elements(const KernelSpace& space, bool parts, int64_t most, int64_t guess) {
@@ -166,6 +178,8 @@ void choose_blocks(DimTable& table, KernelSpace& space, const std::vector<Buffer
   std::vector<bool> crossed = crossed_axes(accesses, programs);
   space.transposes = std::find(crossed.begin(), crossed.end(), true) != crossed.end();
   if (space.transposes && programs == space.rank()) budget = std::max(budget, limits.edge * limits.edge);
+  bool may_stretch = limits.stretches && programs == space.rank();
+  int64_t longest = may_stretch ? longer_edge(space, crossed, limits.edge) : limits.edge;
   space.blocks = space.extents;
   for (size_t k = programs; k-- > 0;) {
     bool last = k + 1 == programs;
@@ -175,7 +189,7 @@ void choose_blocks(DimTable& table, KernelSpace& space, const std::vector<Buffer
     if (programs != space.rank() || !last) limit = std::min(limit, last ? limits.rows : max_rows);
     if (last && programs > 1 && !space.extents[k]->constant())
       limit = std::min(limit, guessed_columns);
-    if (space.transposes) limit = std::min(limit, crossed[k] || last ? limits.edge : int64_t(1));
+    if (space.transposes) limit = std::min(limit, last ? longest : crossed[k] ? limits.edge : int64_t(1));
     bool is_short = last && most && programs == space.rank() && !space.extents[k]->constant();
     Dim extent = is_short ? table.constant(*most) : space.extents[k];
     int64_t block = block_of(extent, limit, limits.powers_of_two);
