@@ -8,7 +8,8 @@
 //             strides are multiples of 16 bytes. A launch that has another kernel to fall back on runs it only where
 //             that holds; otherwise a copy assumes it. If the results allow it too, they leave by tensor maps.
 //   vectors   elsewhere a thread moves 16 bytes at a time, if rows start and end at multiples of that; of rows that
-//             are combined 4 bytes, if they do at those.
+//             are combined 4 bytes, if they do at those; of narrow elements that operands of dots are computed of, as
+//             many as a vector of such an operand has.
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
 //             end masked), for a few extents, or for the one that the kernel was made for (row_tiles.h); only longer
 //             rows are walked in a loop. Where they cannot be, fallback kernels are for all that are not longer.
@@ -324,7 +325,8 @@ class Specialisation {
     int64_t warps_of_long = returns ? 2 * most_warps : is_alone ? most_warps : 0;
     auto is_for_any = [&](int64_t row) { return is_row_of_any(row) || (returns && row > longest_of_any()); };
     // Long rows of an even number of 16-bit elements are half as many accesses.
-    Facts pairs = extent && !bounded && !vectors.empty() && needs.combines() ? needs.vectors({.bytes = pair_bytes}) : Facts{};
+    bool has_pairs = extent && !bounded && !vectors.empty() && needs.combines();
+    Facts pairs = has_pairs ? needs.vectors({.bytes = pair_bytes}) : Facts{};
     if (!pairs.empty()) {
       std::vector<int64_t> some;
       std::ranges::copy_if(rows, std::back_inserter(some), is_for_any);
