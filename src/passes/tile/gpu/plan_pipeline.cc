@@ -253,7 +253,7 @@ class PipelinePlan {
   }
 
   /// Whether the dot can join the group: all dots in it read only loads, and what is computed of narrower loads, and
-  /// nothing but a dot of the group that adds to a result uses one before the last of them.
+  /// nothing uses a result before the last of them, but for one of them that alone reads it and adds to it.
   bool joins(const std::vector<Op*>& group, Op* dot, const OperandPaths& paths) {
     if (has_written_) return false;
     auto reads_loads = [&](Op* op) {
@@ -264,14 +264,17 @@ class PipelinePlan {
       return is_loaded(in::Dot::a) && is_loaded(in::Dot::b);
     };
     if (!reads_loads(dot) || !reads_loads(group[0]) || dot->block() != group[0]->block()) return false;
-    auto adds_to = [&](Use* use) {
+    auto is_added_to = [&](Value* sum) {
+      Use* use = sum->first_use();
+      if (!use || use->next()) return false;
       Op* op = use->owner();
       bool is_dot = op == dot || std::ranges::find(group, op) != group.end();
       return is_dot && use->index() == op->slot_begin(in::Dot::c);
     };
     for (Op* earlier : group) {
+      if (is_added_to(earlier->result())) continue;
       for (Use* use = earlier->result()->first_use(); use; use = use->next()) {
-        if (!adds_to(use) && !dot->is_before(op_within(dot->block(), use->owner()))) return false;
+        if (!dot->is_before(op_within(dot->block(), use->owner()))) return false;
       }
     }
     return true;
@@ -317,9 +320,10 @@ class PipelinePlan {
     for (size_t i = 0; i < group.size(); ++i) {
       auto [a, b] = read[i];
       Value* c = group[i]->in(in::Dot::c);
-      if (auto known = sums.find(c); known != sums.end()) c = known->second, known->second = nullptr;
+      bool adds = !promotes(instructions[i]);
+      if (auto known = sums.find(c); adds && known != sums.end()) c = known->second, known->second = nullptr;
       mmas.push_back(mma(c, operands[a].place, operands[b].place, instructions[i]));
-      if (!promotes(instructions[i])) sums[group[i]->result()] = mmas.back();
+      if (adds) sums[group[i]->result()] = mmas.back();
     }
     auto is_final = [&](size_t i) { return promotes(instructions[i]) || sums.at(group[i]->result()); };
     std::vector<Value*> awaited;
