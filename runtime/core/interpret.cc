@@ -12,6 +12,7 @@
 #include "runtime/core/limits.h"
 #include "runtime/core/trace.h"
 #include "runtime/core/guard_pages.h"
+#include "runtime/format/plan_opcodes.h"
 #include "runtime/format/print_text.h"
 
 namespace tessera::runtime {
@@ -214,6 +215,14 @@ class Interpreter {
   Status run_step(const format::SwapStep& step, size_t&) {
     std::swap(frame_.buffers[step.a], frame_.buffers[step.b]);
     return ok();
+  }
+
+  /// No plan that was loaded has a step that the runtime does not run.
+  template <typename Step>
+  Status run_step(const Step&, size_t&) {
+    constexpr format::StepInfo info = format::step_info(static_cast<const Step*>(nullptr));
+    static_assert(!info.runs);
+    return fail(TSR_EIMAGE, "step ", step_, " is ", info.name);
   }
 
   Status run_step(const format::PrintStep& step, size_t&) {

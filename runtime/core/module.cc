@@ -13,6 +13,7 @@
 #include "runtime/files/safetensors.h"
 #include "runtime/format/bundle_check.h"
 #include "runtime/format/launch_check.h"
+#include "runtime/format/plan_opcodes.h"
 #include "runtime/format/plan_views.h"
 #include "runtime/format/replay.h"
 
@@ -124,6 +125,10 @@ class ModuleLoader {
 
   Status load_function(Function& function, format::EntryPlan& checked) {
     function.plan = std::move(checked.plan);
+    if (std::string what = format::not_run(function.plan); !what.empty()) {
+      return damaged("the plan of ", in_quotes(function.plan.entry), " cannot be run: ", what,
+                  ", which this library does not run yet");
+    }
     function.sources = std::move(checked.sources);
     function.inputs = std::move(checked.inputs);
     function.outputs = std::move(checked.outputs);

@@ -1,5 +1,5 @@
 #pragma once
-// Plan v1: the host program of one (entry, target), as the runtime interprets it.
+// Plan v2: the host program of one (entry, target), as the runtime interprets it.
 //
 // A plan is data: dimensions, expressions over them, buffers, guards and a list of steps. The
 // compiler fills the struct and encodes it; the runtime decodes it, which checks everything that
@@ -20,7 +20,7 @@
 
 namespace tessera::format {
 
-inline constexpr uint32_t plan_version = 1;
+inline constexpr uint32_t plan_version = 2;
 inline constexpr uint32_t no_index = 0xffffffff;
 /// Constants start at multiples of this in the data; so does every temp in the arena.
 inline constexpr int64_t plan_alignment = 64;
@@ -41,6 +41,12 @@ struct PlanDim {
 
 enum class BufferKind : uint8_t { Input, Param, Output, Temp, Constant };
 
+/// Whose memory a buffer is in.
+enum class MemorySpace : uint8_t {
+  Device,
+  Host,  ///< of the host, which the buffer's device reads and writes, too
+};
+
 /// A dense row-major tensor. Inputs, params and outputs are numbered among their kind in the order
 /// of this table, which is the order of the entry's signature.
 struct PlanBuffer {
@@ -52,6 +58,8 @@ struct PlanBuffer {
   uint32_t first_step = 0;      ///< temps: the steps, both included, between which the content
   uint32_t last_step = 0;       ///< must survive; 0 for the other kinds
   uint64_t offset = 0;          ///< constants: where in Plan::data; 0 for the other kinds
+  uint32_t device = 0;          ///< one of Plan::devices
+  MemorySpace space = MemorySpace::Device;
   bool operator==(const PlanBuffer&) const = default;
 };
 
@@ -69,7 +77,7 @@ struct LaunchStep {
   uint32_t kernel = no_index;  ///< in Plan::kernels
   std::vector<uint32_t> buffers;
   std::vector<uint32_t> dims;
-  uint32_t device = 0;  ///< 0 in version 1
+  uint32_t device = 0;  ///< that of its buffers
   uint32_t stream = 0;  ///< a hint: steps of different streams may overlap where they share nothing
   bool operator==(const LaunchStep&) const = default;
 };
@@ -171,13 +179,82 @@ struct PrintStep {
   bool operator==(const PrintStep&) const = default;
 };
 
-/// The alternatives' order is the step's number in the bytes.
-using PlanStep = std::variant<LaunchStep, SelectStep, IfStep, ForStep, CopyStep, FillStep, AliasStep, CheckStep,
-                              WhileStep, SwapStep, PrintStep>;
+/// The event happens once what was put in the stream before is done. Each event is recorded by one step.
+struct RecordStep {
+  uint32_t event = no_index;  ///< one of Plan::events
+  uint32_t device = 0;
+  uint32_t stream = 0;
+  bool operator==(const RecordStep&) const = default;
+};
+
+/// What is put in the stream from here on begins after the event, which an earlier step records.
+struct WaitStep {
+  uint32_t event = no_index;
+  uint32_t device = 0;
+  uint32_t stream = 0;
+  bool operator==(const WaitStep&) const = default;
+};
+
+/// Copies a whole buffer to one of equal size in bytes on another device, in a stream of that device.
+struct PeerCopyStep {
+  uint32_t to = no_index;
+  uint32_t from = no_index;
+  uint32_t stream = 0;
+  bool operator==(const PeerCopyStep&) const = default;
+};
+
+/// Calls a function that the program around has given that name. It reads the buffers, and writes the last `results`
+/// of them.
+struct HostCallStep {
+  std::string function;
+  std::vector<uint32_t> buffers;
+  uint32_t results = 0;
+  bool operator==(const HostCallStep&) const = default;
+};
+
+/// The same of a function of a library outside of the bundle, which puts its work in a stream and gets sizes, too.
+struct ExternalStep {
+  std::string library;
+  std::string function;
+  std::vector<uint32_t> buffers;
+  uint32_t results = 0;
+  std::vector<uint32_t> dims;  ///< expressions
+  uint32_t device = 0;
+  uint32_t stream = 0;
+  bool operator==(const ExternalStep&) const = default;
+};
+
+enum class CollectiveKind : uint8_t { AllReduce, AllGather, ReduceScatter, AllToAll, Broadcast };
+/// How a collective combines elements; None for those that only move them.
+enum class CollectiveCombine : uint8_t { None, Sum, Product, Min, Max };
+
+/// What all devices along an axis of the mesh do together: each gives `from` and gets `to`.
+struct CollectiveStep {
+  CollectiveKind kind = CollectiveKind::AllReduce;
+  CollectiveCombine combine = CollectiveCombine::None;
+  std::string axis;
+  uint32_t to = no_index;
+  uint32_t from = no_index;
+  uint32_t device = 0;
+  uint32_t stream = 0;
+  bool operator==(const CollectiveStep&) const = default;
+};
+
+template <typename None, typename... Steps>
+struct StepVariant {
+  using type = std::variant<Steps...>;
+};
+/// The steps of plan_steps.def.
+using PlanStep = StepVariant<void
+#define PLAN_STEP(type, opcode, name, runs) , type
+#include "runtime/format/plan_steps.def"
+                             >::type;
 
 struct Plan {
   std::string entry;   ///< the entry's name
   std::string target;  ///< such as "cpu:x86-64-v4"
+  uint32_t devices = 1;  ///< how many it runs on
+  uint32_t events = 0;   ///< how many its steps record
   std::vector<PlanDim> dims;
   std::vector<Expr> exprs;
   std::vector<PlanBuffer> buffers;

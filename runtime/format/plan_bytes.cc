@@ -6,6 +6,7 @@
 #include "runtime/files/bytes.h"
 #include "runtime/files/text.h"
 #include "runtime/format/plan.h"
+#include "runtime/format/plan_opcodes.h"
 
 namespace tessera::format {
 
@@ -45,6 +46,8 @@ void put_buffer(std::string& out, const PlanBuffer& buffer) {
   put_u32(out, buffer.first_step);
   put_u32(out, buffer.last_step);
   put_u64(out, buffer.offset);
+  put_u32(out, buffer.device);
+  put_u8(out, uint8_t(buffer.space));
 }
 
 struct StepEncoder {
@@ -103,7 +106,38 @@ struct StepEncoder {
       put(item.loop);
     }
   }
+  void operator()(const RecordStep& step) const { put(step.event, step.device, step.stream); }
+  void operator()(const WaitStep& step) const { put(step.event, step.device, step.stream); }
+  void operator()(const PeerCopyStep& step) const { put(step.to, step.from, step.stream); }
+  void operator()(const HostCallStep& step) const {
+    put_text(out, step.function);
+    put_list(out, step.buffers);
+    put(step.results);
+  }
+  void operator()(const ExternalStep& step) const {
+    put_text(out, step.library);
+    put_text(out, step.function);
+    put_list(out, step.buffers);
+    put(step.results);
+    put_list(out, step.dims);
+    put(step.device, step.stream);
+  }
+  void operator()(const CollectiveStep& step) const {
+    put_u8(out, uint8_t(step.kind));
+    put_u8(out, uint8_t(step.combine));
+    put_text(out, step.axis);
+    put(step.to, step.from, step.device, step.stream);
+  }
 };
+
+/// An opcode, the length of the fields, the fields.
+void put_step(std::string& out, const PlanStep& step) {
+  put_u16(out, step_info(step).opcode);
+  std::string fields;
+  std::visit(StepEncoder{fields}, step);
+  put_u32(out, uint32_t(fields.size()));
+  out += fields;
+}
 
 class PlanDecoder {
  public:
@@ -113,7 +147,8 @@ class PlanDecoder {
     if (!bytes_.starts_with(magic)) return error("it does not start as a plan does");
     in_.raw(magic.size());
     if (uint32_t version = in_.u32(); version != plan_version) {
-      return error("it has version ", version, "; this build reads ", plan_version);
+      return error("it has version ", version, ", and this build reads ", plan_version,
+                   ": compile the source with a tesserac of this build");
     }
     if (in_.u32() != 0) return error("its flags are not zero");
     if (uint64_t size = in_.u64(); size != bytes_.size()) {
@@ -161,12 +196,14 @@ class PlanDecoder {
   void read_tables() {
     plan_.entry = text();
     plan_.target = text();
+    plan_.devices = in_.u32();
+    plan_.events = in_.u32();
     table(plan_.dims, 9, [&] { return read_dim(); });
     table(plan_.exprs, 4, [&] { return read_expr(); });
-    table(plan_.buffers, 30, [&] { return read_buffer(); });
+    table(plan_.buffers, 35, [&] { return read_buffer(); });
     table(plan_.guards, 8, [&] { return read_guard(); });
     table(plan_.kernels, 4, [&] { return text(); });
-    table(plan_.steps, 9, [&] { return read_step(); });
+    table(plan_.steps, 14, [&] { return read_step(); });
   }
 
   PlanDim read_dim() {
@@ -209,6 +246,10 @@ class PlanDecoder {
     buffer.first_step = in_.u32();
     buffer.last_step = in_.u32();
     buffer.offset = in_.u64();
+    buffer.device = in_.u32();
+    uint8_t space = in_.u8();
+    if (space > uint8_t(MemorySpace::Host)) refuse(cat("memory space ", int(space)));
+    buffer.space = MemorySpace(space);
     return buffer;
   }
 
@@ -220,69 +261,97 @@ class PlanDecoder {
   }
 
   PlanStep read_step() {
-    uint8_t kind = in_.u8();
-    switch (kind) {
-      case 0:
-        return read_launch();
-      case 1:
-        return SelectStep{in_.u32(), in_.u32(), in_.u32()};
-      case 2:
-        return IfStep{in_.u32(), in_.u32(), in_.u32()};
-      case 3:
-        return ForStep{in_.u32(), in_.u32(), in_.u32(), in_.u32()};
-      case 4:
-        return CopyStep{in_.u32(), in_.u32()};
-      case 5:
-        return FillStep{in_.u32(), in_.u8(), in_.u64()};
-      case 6:
-        return AliasStep{in_.u32(), in_.u32(), in_.u32()};
-      case 7:
-        return read_check();
-      case 8:
-        return WhileStep{in_.u32(), in_.u32(), in_.u32()};
-      case 9:
-        return SwapStep{in_.u32(), in_.u32()};
-      case 10:
-        return read_print();
-      default:
-        refuse(cat("step kind ", int(kind), " is unknown"));
-        break;
+    uint16_t opcode = in_.u16();
+    uint32_t length = in_.u32();
+    size_t begin = in_.position();
+    PlanStep step;
+    if (!read_fields<0>(opcode, step)) {
+      refuse(cat("step ", plan_.steps.size(), ": ", unknown_opcode(opcode)));
+    } else if (!in_.failed() && in_.position() - begin != length) {
+      refuse(cat("step ", plan_.steps.size(), " says ", length, " bytes and has ", in_.position() - begin));
     }
-    return CopyStep{};
-  }
-
-  CheckStep read_check() {
-    CheckStep step;
-    step.buffer = in_.u32();
-    step.message = text();
     return step;
   }
 
-  PrintStep read_print() {
-    PrintStep step;
+  /// Reads the alternative of that opcode, looking from number I on; false where there is none.
+  template <size_t I>
+  bool read_fields(uint16_t opcode, PlanStep& step) {
+    if constexpr (I < std::variant_size_v<PlanStep>) {
+      if (step_infos[I].opcode != opcode) return read_fields<I + 1>(opcode, step);
+      read(step.emplace<I>());
+      return true;
+    }
+    return false;
+  }
+
+  template <typename... Fields>
+  void read_numbers(Fields&... fields) {
+    ((fields = in_.u32()), ...);
+  }
+
+  template <typename Enum>
+  Enum read_enum(Enum last, std::string_view what) {
+    uint8_t number = in_.u8();
+    if (number > uint8_t(last)) refuse(cat(what, " ", int(number), " is unknown"));
+    return Enum(number);
+  }
+
+  void read(LaunchStep& step) {
+    step.kernel = in_.u32();
+    step.buffers = list();
+    step.dims = list();
+    read_numbers(step.device, step.stream);
+  }
+  void read(SelectStep& step) { read_numbers(step.condition, step.then_steps, step.else_steps); }
+  void read(IfStep& step) { read_numbers(step.buffer, step.then_steps, step.else_steps); }
+  void read(ForStep& step) { read_numbers(step.dim, step.lo, step.hi, step.body_steps); }
+  void read(CopyStep& step) { read_numbers(step.to, step.from); }
+  void read(FillStep& step) {
+    step.buffer = in_.u32();
+    step.width = in_.u8();
+    step.pattern = in_.u64();
+  }
+  void read(AliasStep& step) { read_numbers(step.view, step.of, step.offset); }
+  void read(CheckStep& step) {
+    step.buffer = in_.u32();
+    step.message = text();
+  }
+  void read(WhileStep& step) { read_numbers(step.buffer, step.condition_steps, step.body_steps); }
+  void read(SwapStep& step) { read_numbers(step.a, step.b); }
+  void read(PrintStep& step) {
     step.grid = list();
     table(step.items, 28, [&] {
       PrintItem item;
       item.label = text();
       item.source = text();
-      item.values = in_.u32();
-      item.shown = in_.u32();
+      read_numbers(item.values, item.shown);
       item.extents = list();
       item.trip_counts = list();
       item.loop = in_.u32();
       return item;
     });
-    return step;
   }
-
-  LaunchStep read_launch() {
-    LaunchStep step;
-    step.kernel = in_.u32();
+  void read(RecordStep& step) { read_numbers(step.event, step.device, step.stream); }
+  void read(WaitStep& step) { read_numbers(step.event, step.device, step.stream); }
+  void read(PeerCopyStep& step) { read_numbers(step.to, step.from, step.stream); }
+  void read(HostCallStep& step) {
+    step.function = text();
     step.buffers = list();
+    step.results = in_.u32();
+  }
+  void read(ExternalStep& step) {
+    step.library = text();
+    step.function = text();
+    step.buffers = list();
+    step.results = in_.u32();
     step.dims = list();
-    step.device = in_.u32();
-    step.stream = in_.u32();
-    return step;
+    read_numbers(step.device, step.stream);
+  }
+  void read(CollectiveStep& step) {
+    step.kind = read_enum(CollectiveKind::Broadcast, "the collective");
+    step.combine = read_enum(CollectiveCombine::Max, "the operation of a collective");
+    step.axis = text();
+    read_numbers(step.to, step.from, step.device, step.stream);
   }
 
   void read_data() {
@@ -308,6 +377,8 @@ std::string encode_plan(const Plan& plan) {
   put_u64(out, 0);
   put_text(out, plan.entry);
   put_text(out, plan.target);
+  put_u32(out, plan.devices);
+  put_u32(out, plan.events);
   put_u32(out, uint32_t(plan.dims.size()));
   for (const PlanDim& dim : plan.dims) {
     put_text(out, dim.name);
@@ -326,10 +397,7 @@ std::string encode_plan(const Plan& plan) {
   put_u32(out, uint32_t(plan.kernels.size()));
   for (const std::string& kernel : plan.kernels) put_text(out, kernel);
   put_u32(out, uint32_t(plan.steps.size()));
-  for (const PlanStep& step : plan.steps) {
-    put_u8(out, uint8_t(step.index()));
-    std::visit(StepEncoder{out}, step);
-  }
+  for (const PlanStep& step : plan.steps) put_step(out, step);
   put_u64(out, plan.data.size());
   out.append(padding(out.size()), '\0');
   out += plan.data;

@@ -24,6 +24,8 @@ constexpr size_t max_dims = 4096;
 constexpr size_t max_buffers = 1 << 16;  // temps are placed in quadratic time
 constexpr int max_nesting = 64;
 constexpr size_t max_message = 4096;
+constexpr uint32_t max_devices = 1024;
+constexpr uint32_t max_events = 1 << 16;
 
 bool is_scalar_integer(Dtype dtype) {
   return dtype >= Dtype::I64 && dtype <= Dtype::U8 && dtype != Dtype::I4;
@@ -68,6 +70,8 @@ class PlanChecker {
       if (!is_printable_name(kernel)) refuse("a kernel has no printable name");
     }
     if (plan_.steps.size() >= no_index) refuse("it has too many steps");
+    if (plan_.devices == 0 || plan_.devices > max_devices) refuse("it is for ", plan_.devices, " devices");
+    if (plan_.events > max_events) refuse("it has more than ", max_events, " events");
   }
 
   void check_dims() {
@@ -137,6 +141,7 @@ class PlanChecker {
       if (own && buffer.alignment > plan_alignment) {
         refuse("buffer ", i, " has alignment ", buffer.alignment, ", and its memory only ", plan_alignment);
       }
+      if (buffer.device >= plan_.devices) refuse("buffer ", i, " is on device ", buffer.device, ", which is none");
       check_placement(buffer, i);
     }
   }
@@ -206,9 +211,12 @@ class PlanChecker {
     loop_of_step_.assign(plan_.steps.size(), no_index);
     dim_in_scope_.assign(plan_.dims.size(), false);
     dim_has_loop_.assign(plan_.dims.size(), false);
+    is_recorded_.assign(plan_.events, false);
     find_viewed();
     read_only_ = find_read_only(plan_);
     check_range(0, plan_.steps.size(), no_index, 0);
+    auto unrecorded = std::ranges::find(is_recorded_, false);
+    if (unrecorded != is_recorded_.end()) refuse("no step records event ", unrecorded - is_recorded_.begin());
   }
 
   /// Buffers that are views or have one.
@@ -299,10 +307,85 @@ class PlanChecker {
   void check_step(const LaunchStep& step) {
     if (step.kernel >= plan_.kernels.size())
       refuse("step ", step_, ": there is no kernel ", step.kernel);
-    for (uint32_t buffer : step.buffers) use(buffer);
     for (uint32_t dim : step.dims) use_expr(dim);
-    if (step.device != 0)
-      refuse("step ", step_, ": device ", step.device, " in a plan for one device");
+    use_device(step.device);
+    for (uint32_t buffer : step.buffers) use_on(buffer, step.device);
+  }
+
+  void check_step(const RecordStep& step) {
+    use_device(step.device);
+    if (!is_event(step.event)) return;
+    if (is_recorded_[step.event]) refuse("step ", step_, ": event ", step.event, " is recorded before");
+    if (loop_of_step_[step_] != no_index) refuse("step ", step_, ": an event is recorded in a loop");
+    is_recorded_[step.event] = true;
+  }
+
+  void check_step(const WaitStep& step) {
+    use_device(step.device);
+    if (is_event(step.event) && !is_recorded_[step.event]) {
+      refuse("step ", step_, ": no step before records event ", step.event);
+    }
+  }
+
+  void check_step(const PeerCopyStep& step) {
+    if (!use(step.from) || !use_writable(step.to)) return;
+    if (plan_.buffers[step.from].device == plan_.buffers[step.to].device) {
+      refuse("step ", step_, ": a copy between devices of two buffers of one");
+    }
+  }
+
+  void check_step(const HostCallStep& step) {
+    if (!is_printable_name(step.function)) refuse("step ", step_, ": what it calls has no printable name");
+    check_results(step.buffers, step.results);
+  }
+
+  void check_step(const ExternalStep& step) {
+    bool has_names = is_printable_name(step.library) && is_printable_name(step.function);
+    if (!has_names) refuse("step ", step_, ": what it calls has no printable name");
+    check_results(step.buffers, step.results);
+    for (uint32_t dim : step.dims) use_expr(dim);
+    use_device(step.device);
+    for (uint32_t buffer : step.buffers) use_on(buffer, step.device);
+  }
+
+  void check_step(const CollectiveStep& step) {
+    if (!is_dim_name(step.axis)) refuse("step ", step_, ": the axis of a collective is malformed");
+    bool combines = step.kind == CollectiveKind::AllReduce || step.kind == CollectiveKind::ReduceScatter;
+    if (combines != (step.combine != CollectiveCombine::None)) {
+      refuse("step ", step_, combines ? ": a collective combines by nothing" : ": a collective combines what it moves");
+    }
+    use_device(step.device);
+    use_on(step.from, step.device);
+    if (!ok() || !use_writable(step.to)) return;
+    use_on(step.to, step.device);
+    const PlanBuffer &to = plan_.buffers[step.to], &from = plan_.buffers[step.from];
+    if (to.dtype != from.dtype) refuse("step ", step_, ": a collective of two dtypes");
+    bool one_shape = step.kind != CollectiveKind::AllGather && step.kind != CollectiveKind::ReduceScatter;
+    if (one_shape && !same_type(to, from)) refuse("step ", step_, ": a collective of two shapes");
+  }
+
+  /// The last of the buffers are written.
+  void check_results(const std::vector<uint32_t>& buffers, uint32_t results) {
+    if (results > buffers.size()) return refuse("step ", step_, ": it has fewer buffers than results");
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      i < buffers.size() - results ? use(buffers[i]) : use_writable(buffers[i]);
+    }
+  }
+
+  bool is_event(uint32_t index) {
+    if (index < plan_.events) return true;
+    refuse("step ", step_, ": there is no event ", index);
+    return false;
+  }
+
+  void use_device(uint32_t device) {
+    if (device >= plan_.devices) refuse("step ", step_, ": there is no device ", device);
+  }
+
+  void use_on(uint32_t index, uint32_t device) {
+    if (!use(index) || plan_.buffers[index].device == device) return;
+    refuse("step ", step_, ": buffer ", index, " is on device ", plan_.buffers[index].device, ", and the step on ",
+           device);
   }
 
   void check_step(const SelectStep& step) { use_expr(step.condition); }
@@ -324,7 +407,7 @@ class PlanChecker {
     const PlanBuffer& a = plan_.buffers[step.a];
     const PlanBuffer& b = plan_.buffers[step.b];
     bool alike = step.a != step.b && a.kind == BufferKind::Temp && b.kind == BufferKind::Temp &&
-                 a.dtype == b.dtype && a.shape == b.shape && a.first_step == b.first_step &&
+                 a.dtype == b.dtype && a.shape == b.shape && are_together(a, b) && a.first_step == b.first_step &&
                  a.last_step == b.last_step;
     if (!alike || viewed_[step.a] || viewed_[step.b]) {
       refuse("step ", step_, ": it exchanges buffers that are not alike");
@@ -372,8 +455,14 @@ class PlanChecker {
   }
 
   void check_step(const CopyStep& step) {
-    use(step.from);
-    use_writable(step.to);
+    if (!use(step.from) || !use_writable(step.to)) return;
+    if (plan_.buffers[step.from].device != plan_.buffers[step.to].device) {
+      refuse("step ", step_, ": a copy of two devices");
+    }
+  }
+
+  static bool are_together(const PlanBuffer& a, const PlanBuffer& b) {
+    return a.device == b.device && a.space == b.space;
   }
 
   void check_step(const FillStep& step) {
@@ -391,6 +480,7 @@ class PlanChecker {
     const PlanBuffer& view = plan_.buffers[step.view];
     const PlanBuffer& of = plan_.buffers[step.of];
     if (step.view == step.of) refuse("step ", step_, ": a buffer as a view of itself");
+    if (!are_together(view, of)) refuse("step ", step_, ": a view of memory elsewhere");
     bool is_argument = of.kind == BufferKind::Input || of.kind == BufferKind::Param;
     if (view.kind == BufferKind::Output &&
         (!is_argument || plan_.exprs[step.offset] != const_expr(0) || !same_type(view, of))) {
@@ -425,11 +515,12 @@ class PlanChecker {
     return true;
   }
 
-  void use_writable(uint32_t index) {
-    if (!use(index)) return;
-    if (!read_only_[index]) return;
+  bool use_writable(uint32_t index) {
+    if (!use(index)) return false;
+    if (!read_only_[index]) return true;
     bool is_view = plan_.buffers[index].kind == BufferKind::Temp;
     refuse("step ", step_, ": buffer ", index, is_view ? " is a view of what is" : " is", " only read");
+    return false;
   }
 
   void use_expr(uint32_t index) {
@@ -469,6 +560,7 @@ class PlanChecker {
   std::vector<uint32_t> loop_of_step_;  ///< the innermost loop whose body has the step
   std::vector<bool> dim_in_scope_;
   std::vector<bool> dim_has_loop_;
+  std::vector<bool> is_recorded_;  ///< per event
   std::vector<bool> viewed_;     ///< per buffer
   std::vector<bool> read_only_;  ///< per buffer
 };

@@ -23,6 +23,7 @@ std::vector<size_t> count_uses(const Plan& plan) {
     if (const auto* select = std::get_if<SelectStep>(&step)) ++uses[select->condition];
     if (const auto* loop = std::get_if<ForStep>(&step)) use_all({loop->lo, loop->hi});
     if (const auto* alias = std::get_if<AliasStep>(&step)) ++uses[alias->offset];
+    if (const auto* external = std::get_if<ExternalStep>(&step)) use_all(external->dims);
     if (const auto* print = std::get_if<PrintStep>(&step)) {
       use_all(print->grid);
       for (const PrintItem& item : print->items) use_all(item.extents), use_all(item.trip_counts);
@@ -40,6 +41,7 @@ class PlanPrinter {
   void print() {
     line(0, cat("plan @", plan_.entry, " target(", plan_.target, ") version(", plan_version, ") {"));
     number_exprs();
+    if (plan_.devices != 1) line(1, cat("devices ", plan_.devices));
     for (size_t i = 0; i < plan_.buffers.size(); ++i) print_buffer(i);
     for (const PlanGuard& guard : plan_.guards) {
       line(1, cat("guard ", expr(guard.condition), "  # ", guard.message));
@@ -91,6 +93,8 @@ class PlanPrinter {
     }
     if (buffer.kind == BufferKind::Constant) text += cat(" at(", buffer.offset, ")");
     if (buffer.alignment != 64) text += cat(" align(", buffer.alignment, ")");
+    if (buffer.device != 0) text += cat(" device(", buffer.device, ")");
+    if (buffer.space == MemorySpace::Host) text += " space(host)";
     line(1, text);
   }
 
@@ -104,8 +108,12 @@ class PlanPrinter {
 
   void print_step(size_t at, const LaunchStep& step, size_t&, int depth) {
     line(depth, cat(at, ": launch @", plan_.kernels[step.kernel], "(", list(step.buffers, true),
-                    ") dims(", list(step.dims, false), ")",
-                    step.stream == 0 ? "" : cat(" stream(", step.stream, ")")));
+                    ") dims(", list(step.dims, false), ")", where(step.device, step.stream)));
+  }
+
+  /// The device and the stream of a step, where they are not the first.
+  static std::string where(uint32_t device, uint32_t stream) {
+    return cat(device == 0 ? "" : cat(" device(", device, ")"), stream == 0 ? "" : cat(" stream(", stream, ")"));
   }
 
   void print_step(size_t at, const SelectStep& step, size_t& next, int depth) {
@@ -173,6 +181,36 @@ class PlanPrinter {
       if (!item.trip_counts.empty()) text += cat(" trip_counts [", list(item.trip_counts, false), "]");
       line(depth + 1, text);
     }
+  }
+
+  void print_step(size_t at, const RecordStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": record event ", step.event, where(step.device, step.stream)));
+  }
+
+  void print_step(size_t at, const WaitStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": wait for event ", step.event, where(step.device, step.stream)));
+  }
+
+  void print_step(size_t at, const PeerCopyStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": copy between devices ", name(step.to), " <- ", name(step.from), where(0, step.stream)));
+  }
+
+  void print_step(size_t at, const HostCallStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": call host @", step.function, "(", list(step.buffers, true), ") results(", step.results, ")"));
+  }
+
+  void print_step(size_t at, const ExternalStep& step, size_t&, int depth) {
+    line(depth, cat(at, ": call ", in_quotes(step.library), " @", step.function, "(", list(step.buffers, true),
+                    ") results(", step.results, ") dims(", list(step.dims, false), ")",
+                    where(step.device, step.stream)));
+  }
+
+  void print_step(size_t at, const CollectiveStep& step, size_t&, int depth) {
+    static constexpr std::string_view kinds[] = {"all_reduce", "all_gather", "reduce_scatter", "all_to_all",
+                                                 "broadcast"};
+    static constexpr std::string_view combines[] = {"", " sum", " product", " min", " max"};
+    line(depth, cat(at, ": ", kinds[size_t(step.kind)], combines[size_t(step.combine)], " along ", step.axis, " ",
+                    name(step.to), " <- ", name(step.from), where(step.device, step.stream)));
   }
 
   const Plan& plan_;

@@ -17,6 +17,33 @@ std::vector<AliasStep> alias_steps(const Plan& plan) {
 
 }  // namespace
 
+std::vector<uint32_t> accessed_buffers(const PlanStep& step) {
+  struct Accessed {
+    std::vector<uint32_t> operator()(const LaunchStep& step) const { return step.buffers; }
+    std::vector<uint32_t> operator()(const SelectStep&) const { return {}; }
+    std::vector<uint32_t> operator()(const IfStep& step) const { return {step.buffer}; }
+    std::vector<uint32_t> operator()(const ForStep&) const { return {}; }
+    std::vector<uint32_t> operator()(const CopyStep& step) const { return {step.to, step.from}; }
+    std::vector<uint32_t> operator()(const FillStep& step) const { return {step.buffer}; }
+    std::vector<uint32_t> operator()(const AliasStep&) const { return {}; }
+    std::vector<uint32_t> operator()(const CheckStep& step) const { return {step.buffer}; }
+    std::vector<uint32_t> operator()(const WhileStep& step) const { return {step.buffer}; }
+    std::vector<uint32_t> operator()(const SwapStep& step) const { return {step.a, step.b}; }
+    std::vector<uint32_t> operator()(const PrintStep& step) const {
+      std::vector<uint32_t> buffers;
+      for (const PrintItem& item : step.items) buffers.insert(buffers.end(), {item.values, item.shown});
+      return buffers;
+    }
+    std::vector<uint32_t> operator()(const RecordStep&) const { return {}; }
+    std::vector<uint32_t> operator()(const WaitStep&) const { return {}; }
+    std::vector<uint32_t> operator()(const PeerCopyStep& step) const { return {step.to, step.from}; }
+    std::vector<uint32_t> operator()(const HostCallStep& step) const { return step.buffers; }
+    std::vector<uint32_t> operator()(const ExternalStep& step) const { return step.buffers; }
+    std::vector<uint32_t> operator()(const CollectiveStep& step) const { return {step.to, step.from}; }
+  };
+  return std::visit(Accessed(), step);
+}
+
 std::vector<bool> find_views(const Plan& plan) {
   std::vector<bool> is_view(plan.buffers.size());
   for (const AliasStep& alias : alias_steps(plan)) is_view[alias.view] = true;

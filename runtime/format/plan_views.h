@@ -7,6 +7,9 @@
 
 namespace tessera::format {
 
+/// The buffers that a step reads or writes itself; none of a view, whose steps come later.
+std::vector<uint32_t> accessed_buffers(const PlanStep& step);
+
 /// The temps and outputs that an alias step makes views.
 std::vector<bool> find_views(const Plan& plan);
 

@@ -80,7 +80,11 @@ class PlanMutator {
     if (plan_.buffers.empty()) return "";
     size_t index = random_.pick(plan_.buffers.size());
     PlanBuffer& buffer = plan_.buffers[index];
-    switch (random_.pick(6)) {
+    switch (random_.pick(7)) {
+      case 4:
+        buffer.space = MemorySpace(random_.pick(2));
+        if (random_.one_in(2)) buffer.device = any_index(plan_.devices);
+        break;
       case 0:
         buffer.kind = BufferKind(random_.pick(5));
         if (buffer.kind != BufferKind::Temp) buffer.first_step = buffer.last_step = 0;
@@ -191,7 +195,25 @@ class PlanMutator {
   std::string add_step() {
     auto at = uint32_t(random_.pick(plan_.steps.size() + 1));
     PlanStep step = FillStep{any_buffer(), uint8_t(1u << random_.pick(4)), random_.pick(256)};
-    switch (random_.pick(7)) {
+    switch (random_.pick(13)) {
+      case 6:
+        step = RecordStep{plan_.events++, any_index(plan_.devices), uint32_t(random_.pick(4))};
+        break;
+      case 7:
+        step = WaitStep{any_index(plan_.events), any_index(plan_.devices), uint32_t(random_.pick(4))};
+        break;
+      case 8:
+        step = PeerCopyStep{any_buffer(), any_buffer(), 0};
+        break;
+      case 9:
+        step = HostCallStep{"f", {any_buffer(), any_buffer()}, uint32_t(random_.pick(3))};
+        break;
+      case 10:
+        step = ExternalStep{"lib", "f", {any_buffer()}, uint32_t(random_.pick(2)), {any_expr()}, 0, 0};
+        break;
+      case 11:
+        step = CollectiveStep{CollectiveKind::Broadcast, CollectiveCombine::None, "data", any_buffer(), any_buffer()};
+        break;
       case 0:
         step = CopyStep{any_buffer(), any_buffer()};
         break;
@@ -309,6 +331,28 @@ class PlanMutator {
       default:
         item.extents.assign(random_.pick(4), any_expr());
     }
+  }
+  void change(RecordStep& step) { change_place(step.event, step.device, step.stream); }
+  void change(WaitStep& step) { change_place(step.event, step.device, step.stream); }
+  void change(PeerCopyStep& step) { (random_.one_in(2) ? step.to : step.from) = any_buffer(); }
+  void change(HostCallStep& step) {
+    step.results = uint32_t(random_.pick(3));
+    step.buffers.assign(random_.pick(3), any_buffer());
+  }
+  void change(ExternalStep& step) {
+    step.results = uint32_t(random_.pick(3));
+    if (random_.one_in(2)) step.buffers.assign(random_.pick(3), any_buffer());
+    step.dims.assign(random_.pick(3), any_expr());
+  }
+  void change(CollectiveStep& step) {
+    if (random_.one_in(2)) step.kind = CollectiveKind(random_.pick(size_t(CollectiveKind::Broadcast) + 1));
+    if (random_.one_in(2)) step.combine = CollectiveCombine(random_.pick(size_t(CollectiveCombine::Max) + 1));
+    (random_.one_in(2) ? step.to : step.from) = any_buffer();
+  }
+  void change_place(uint32_t& event, uint32_t& device, uint32_t& stream) {
+    event = any_index(plan_.events);
+    device = any_index(plan_.devices);
+    stream = uint32_t(random_.pick(4));
   }
   void change(SwapStep& step) { (random_.one_in(2) ? step.a : step.b) = any_buffer(); }
 

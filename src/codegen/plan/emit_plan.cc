@@ -21,6 +21,7 @@
 #include "ir/target/ops.h"
 #include "ir/text/entries.h"
 #include "runtime/files/text.h"
+#include "runtime/format/plan_views.h"
 #include "support/check.h"
 #include "support/diagnostic_rows.h"
 
@@ -436,7 +437,9 @@ class PlanEmitter {
   /// A temp lives to the last step that names it; through a whole loop if it was there before.
   void end_lives() {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
-      std::visit([&](const auto& step) { use_all(step, i); }, plan_.steps[i]);
+      const auto* loop = std::get_if<format::WhileStep>(&plan_.steps[i]);
+      size_t at = i + (loop ? loop->condition_steps : 0);
+      for (uint32_t buffer : format::accessed_buffers(plan_.steps[i])) use(buffer, at);
     }
     bool changed = true;
     while (changed) {
@@ -454,31 +457,6 @@ class PlanEmitter {
     used.first_step = std::min(used.first_step, uint32_t(step));
     used.last_step = std::max(used.last_step, uint32_t(step));
   }
-  void use_all(const format::LaunchStep& step, size_t at) {
-    for (uint32_t index : step.buffers) use(index, at);
-  }
-  void use_all(const format::CopyStep& step, size_t at) {
-    use(step.to, at);
-    use(step.from, at);
-  }
-  void use_all(const format::FillStep& step, size_t at) { use(step.buffer, at); }
-  void use_all(const format::CheckStep& step, size_t at) { use(step.buffer, at); }
-  void use_all(const format::IfStep& step, size_t at) { use(step.buffer, at); }
-  void use_all(const format::WhileStep& step, size_t at) { use(step.buffer, at + step.condition_steps); }
-  void use_all(const format::SwapStep& step, size_t at) {
-    use(step.a, at);
-    use(step.b, at);
-  }
-  void use_all(const format::PrintStep& step, size_t at) {
-    for (const format::PrintItem& item : step.items) {
-      use(item.values, at);
-      use(item.shown, at);
-    }
-  }
-  void use_all(const format::SelectStep&, size_t) {}
-  void use_all(const format::ForStep&, size_t) {}
-  void use_all(const format::AliasStep&, size_t) {}
-
   /// A temp that lives across a part of a loop, and not only within it, is live in every iteration.
   bool cover_loops(format::PlanBuffer& temp) {
     bool changed = false;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <functional>
 
+#include "runtime/format/plan_opcodes.h"
 #include "unit/runtime/sample.h"
 
 using namespace tessera::test;
@@ -227,10 +228,195 @@ TEST_CASE("unknown steps are refused", "[format]") {
   plan.steps = {CopyStep{1, 0}};
   std::string bytes = encode_plan(plan);
   REQUIRE(decode_plan(bytes));
-  size_t at = bytes.rfind(std::string("\x04\x01\x00\x00\x00\x00\x00\x00\x00", 9));
+  const std::string step("\x04\x00\x08\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00", 14);
+  size_t at = bytes.rfind(step);
   REQUIRE(at != std::string::npos);
-  bytes[at] = 11;
-  CHECK(decode_plan(bytes).error().text == "plan: step kind 11 is unknown");
+  auto refused = [&](size_t offset, std::string_view changed) {
+    std::string other = bytes;
+    other.replace(at + offset, changed.size(), changed);
+    auto read = decode_plan(other);
+    return read ? "" : read.error().text;
+  };
+  using namespace std::string_view_literals;
+  CHECK(refused(0, "\x0b"sv) == "plan: step 0: opcode 11, a step of one device, is unknown");
+  CHECK(refused(0, "\x46"sv) == "plan: step 0: opcode 70, a collective, is unknown");
+  CHECK(refused(0, "\xff\xff"sv) == "plan: step 0: opcode 65535, one for experiments, is unknown");
+  CHECK(refused(0, "\x00\x01"sv) == "plan: step 0: opcode 256, one that is kept for later versions, is unknown");
+  CHECK(refused(2, "\x09"sv) == "plan: step 0 says 9 bytes and has 8");
+  CHECK(refused(2, "\x00"sv) == "plan: step 0 says 0 bytes and has 8");
+}
+
+TEST_CASE("opcodes lie in the ranges of their kinds", "[format]") {
+  uint32_t next = 0;
+  for (const OpcodeRange& range : opcode_ranges) {
+    CHECK(range.first == next);
+    next = uint32_t(range.last) + 1;
+  }
+  CHECK(next == 65536);
+  for (size_t i = 1; i < step_infos.size(); ++i) CHECK(step_infos[i - 1].opcode < step_infos[i].opcode);
+  CHECK(step_infos.back().opcode <= 95);
+}
+
+TEST_CASE("a plan of another version says to compile again", "[format]") {
+  std::string bytes = encode_plan(full());
+  for (char version : {char(1), char(3)}) {
+    bytes[8] = version;
+    CHECK(decode_plan(bytes).error().text == "plan: it has version " + std::to_string(version) +
+                                                 ", and this build reads 2: compile the source with a tesserac of "
+                                                 "this build");
+  }
+}
+
+namespace {
+
+/// Two devices with all steps that no device of one has.
+Plan of_two_devices() {
+  PlanBuilder b("two");
+  b.plan.devices = 2;
+  b.plan.events = 1;
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t there = b.temp({"N"}, 2, 5);
+  uint32_t sum = b.temp({"N"}, 3, 5);
+  uint32_t staged = b.temp({"N"}, 4, 6);
+  uint32_t y = b.output("y", {"N"});
+  b.plan.buffers[there].device = b.plan.buffers[sum].device = 1;
+  b.plan.buffers[staged].space = MemorySpace::Host;
+  b.step(RecordStep{0, 0, 1});                                                          // 0
+  b.step(WaitStep{0, 1, 0});                                                            // 1
+  b.step(PeerCopyStep{there, x, 2});                                                    // 2
+  b.step(CollectiveStep{CollectiveKind::AllReduce, CollectiveCombine::Sum, "data", sum, there, 1, 0});  // 3
+  b.step(HostCallStep{"look", {x, staged}, 1});                                         // 4
+  b.step(ExternalStep{"libblas.so", "scale", {there, sum}, 1, {b.expr("N")}, 1, 0});    // 5
+  b.step(CopyStep{y, staged});                                                          // 6
+  return b.plan;
+}
+
+std::string refusal_of_two(const std::function<void(Plan&)>& change) {
+  Plan plan = of_two_devices();
+  change(plan);
+  Outcome checked = check_plan(plan);
+  return checked ? "" : checked.error().text;
+}
+
+}  // namespace
+
+TEST_CASE("steps of several devices are read back as they were written", "[format]") {
+  Plan plan = of_two_devices();
+  std::string bytes = encode_plan(plan);
+  auto again = decode_plan(bytes);
+  INFO((again ? "" : again.error().text));
+  REQUIRE(again);
+  CHECK(*again == plan);
+  CHECK(encode_plan(*again) == bytes);
+  for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::string changed = bytes;
+    changed[i] = char(changed[i] ^ 1);
+    auto other = decode_plan(changed);
+    if (other && encode_plan(*other) != changed) FAIL("byte " << i << " has no meaning");
+  }
+  CHECK(text_of(plan) == R"(plan @two target(cpu:x86-64-v3) version(2) {
+  devices 2
+  input %x: f32[N]
+  temp %t1: f32[N] live(2 .. 5) device(1)
+  temp %t2: f32[N] live(3 .. 5) device(1)
+  temp %t3: f32[N] live(4 .. 6) space(host)
+  output %y: f32[N]
+  0: record event 0 stream(1)
+  1: wait for event 0 device(1)
+  2: copy between devices %t1 <- %x stream(2)
+  3: all_reduce sum along data %t2 <- %t1 device(1)
+  4: call host @look(%x, %t3) results(1)
+  5: call 'libblas.so' @scale(%t1, %t2) results(1) dims(N) device(1)
+  6: copy %y <- %t3
+}
+)");
+}
+
+TEST_CASE("check_plan refuses steps of several devices that do not fit", "[format]") {
+  CHECK(refusal_of_two([](Plan&) {}) == "");
+  CHECK(refusal_of_two([](Plan& p) { p.devices = 0; }) == "plan: it is for 0 devices");
+  CHECK(refusal_of_two([](Plan& p) { p.devices = 1; }) == "plan: buffer 1 is on device 1, which is none");
+  CHECK(refusal_of_two([](Plan& p) { p.events = 2; }) == "plan: no step records event 1");
+  CHECK(refusal_of_two([](Plan& p) { p.events = 0; }) == "plan: step 0: there is no event 0");
+  CHECK(refusal_of_two([](Plan& p) { step<RecordStep>(p, 0).device = 2; }) == "plan: step 0: there is no device 2");
+  CHECK(refusal_of_two([](Plan& p) { p.steps[1] = RecordStep{0, 0, 0}; }) ==
+        "plan: step 1: event 0 is recorded before");
+  CHECK(refusal_of_two([](Plan& p) { std::swap(p.steps[0], p.steps[1]); }) ==
+        "plan: step 0: no step before records event 0");
+  CHECK(refusal_of_two([](Plan& p) { step<PeerCopyStep>(p, 2).from = 2; }) == "plan: step 2: buffer 2 is not live here");
+  CHECK(refusal_of_two([](Plan& p) { p.buffers[1].device = 0; }) ==
+        "plan: step 2: a copy between devices of two buffers of one");
+  CHECK(refusal_of_two([](Plan& p) { step<PeerCopyStep>(p, 2).to = 0; }) == "plan: step 2: buffer 0 is only read");
+  CHECK(refusal_of_two([](Plan& p) { step<CollectiveStep>(p, 3).combine = CollectiveCombine::None; }) ==
+        "plan: step 3: a collective combines by nothing");
+  CHECK(refusal_of_two([](Plan& p) { step<CollectiveStep>(p, 3).kind = CollectiveKind::AllToAll; }) ==
+        "plan: step 3: a collective combines what it moves");
+  CHECK(refusal_of_two([](Plan& p) { step<CollectiveStep>(p, 3).axis = "a b"; }) ==
+        "plan: step 3: the axis of a collective is malformed");
+  CHECK(refusal_of_two([](Plan& p) { step<CollectiveStep>(p, 3).device = 0; }) ==
+        "plan: step 3: buffer 1 is on device 1, and the step on 0");
+  CHECK(refusal_of_two([](Plan& p) { p.buffers[2].dtype = Dtype::I32; }) == "plan: step 3: a collective of two dtypes");
+  CHECK(refusal_of_two([](Plan& p) { p.buffers[2].shape.push_back(p.buffers[2].shape[0]); }) ==
+        "plan: step 3: a collective of two shapes");
+  CHECK(refusal_of_two([](Plan& p) { step<HostCallStep>(p, 4).function = ""; }) ==
+        "plan: step 4: what it calls has no printable name");
+  CHECK(refusal_of_two([](Plan& p) { step<HostCallStep>(p, 4).results = 2; }) == "plan: step 4: buffer 0 is only read");
+  CHECK(refusal_of_two([](Plan& p) { step<HostCallStep>(p, 4).results = 3; }) ==
+        "plan: step 4: it has fewer buffers than results");
+  CHECK(refusal_of_two([](Plan& p) { step<ExternalStep>(p, 5).library = "a\nb"; }) ==
+        "plan: step 5: what it calls has no printable name");
+  CHECK(refusal_of_two([](Plan& p) { step<ExternalStep>(p, 5).device = 0; }) ==
+        "plan: step 5: buffer 1 is on device 1, and the step on 0");
+  CHECK(refusal_of_two([](Plan& p) { step<ExternalStep>(p, 5).dims = {99}; }) ==
+        "plan: step 5: there is no expression 99");
+  CHECK(refusal_of_two([](Plan& p) { step<CopyStep>(p, 6).from = 2, p.buffers[2].last_step = 6; }) ==
+        "plan: step 6: a copy of two devices");
+  CHECK(refusal_of_two([](Plan& p) {
+          p.steps[5] = AliasStep{3, 2, intern_expr(p, const_expr(0))};
+        }) == "plan: step 5: a view of memory elsewhere");
+  CHECK(refusal([](Plan& p) {
+          p.events = 1;
+          p.steps[5] = RecordStep{0, 0, 0};
+        }) == "plan: step 5: an event is recorded in a loop");
+}
+
+TEST_CASE("steps that are not run yet are refused by name when a bundle is loaded", "[runtime]") {
+  auto refused = [](const std::function<void(PlanBuilder&)>& add) {
+    PlanBuilder b("f");
+    b.dim("N");
+    uint32_t x = b.input("x", {"N"});
+    uint32_t y = b.output("y", {"N"});
+    b.step(CopyStep{y, x});
+    add(b);
+    std::string bundle = make_bundle({b.plan});
+    tsr_context_t context = nullptr;
+    REQUIRE(tsrCreateContext(&context) == TSR_SUCCESS);
+    tsr_module_t module = nullptr;
+    tsr_status_t status = tsrLoadModule(context, bundle.data(), bundle.size(), &module);
+    std::string text = last_error();
+    CHECK(status == TSR_EIMAGE);
+    tsrDestroyContext(context);
+    return text;
+  };
+  auto said = [](const std::string& what) {
+    return "the plan of 'f' cannot be run: " + what + ", which this library does not run yet";
+  };
+  CHECK(refused([](PlanBuilder& b) {
+          b.plan.events = 1;
+          b.step(RecordStep{0, 0, 0});
+        }) == said("step 1 is a record of an event"));
+  CHECK(refused([](PlanBuilder& b) { b.step(HostCallStep{"g", {0}, 0}); }) ==
+        said("step 1 is a call of a function of the host"));
+  CHECK(refused([](PlanBuilder& b) { b.step(ExternalStep{"lib", "g", {0}, 0, {}, 0, 0}); }) ==
+        said("step 1 is a call of an external library"));
+  CHECK(refused([](PlanBuilder& b) {
+          b.step(CollectiveStep{CollectiveKind::Broadcast, CollectiveCombine::None, "data", 1, 0, 0, 0});
+        }) == said("step 1 is a collective"));
+  CHECK(refused([](PlanBuilder& b) { b.plan.devices = 2; }) == said("it is for 2 devices"));
+  CHECK(refused([](PlanBuilder& b) { b.plan.buffers[0].space = MemorySpace::Host; }) ==
+        said("buffer 'x' is in memory of the host"));
 }
 
 namespace {
