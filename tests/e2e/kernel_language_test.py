@@ -529,16 +529,30 @@ def shifted(x: Tensor[N, f32], y: Tensor[P, f32]) -> Tensor[N, f32] where N % 4 
     t = tile.context(n=N)
     return tile.load(x, (t.i,), (t.n,)) * 4.0 + tile.load(y, (t.i,), (t.n,))
 
+@kernel.schedule(Schedule(BM=8, BN=16))
+def paired(x: Tensor[M, N, f32], y: Tensor[P, Q, f32]) -> Tensor[P, N, f32] where M == P and N == Q:
+    t = tile.context(m=M, n=N)
+    return tile.load(x) + tile.load(y)
+
+@kernel.schedule(Schedule(BM=8, BN=16))
+def stored(x: Tensor[M, N, f32], z: Region[write] Tensor[P, Q, f32]) where P == M, Q == N:
+    t = tile.context(m=M, n=N)
+    tile.store(tile.load(x), z)
+
 @jit
 def f(a: Tensor[M, K, f32], b: Tensor[L, N, f32], x: Tensor[P, f32]) where L == K, N % 8 == 0, P == 4 * M, M > 0:
     c = matmul_of(a, b)
     d = shifted(x, x)
-    return c, d
+    e = paired(c, stored(c, zeros((M, N), f32)))
+    w = reshape(arange(128, f32), (16, 8))
+    g = paired(w, w)
+    return c, d, e, g
 """
 
 
 def clauses(a, b, x):
-    return {"c": a.astype(np.float64) @ b, "d": x.astype(np.float64) * 5}
+    c = a.astype(np.float64) @ b
+    return {"c": c, "d": x.astype(np.float64) * 5, "e": 2 * c, "g": 2.0 * np.arange(128).reshape(16, 8)}
 
 
 def check(folder, name, source, inputs, wanted, bound=1e-5, flags=()):

@@ -242,28 +242,36 @@ bool KernelBuilder::define_dtypes() {
   return true;
 }
 
-/// Gives sizes of which a clause says `A == B` one symbol.
+/// The name of a size, of several that are one that of the first.
+std::string_view KernelBuilder::size_name(std::string_view name) const {
+  auto other = kernel_.unified.find(name);
+  return other == kernel_.unified.end() ? name : size_name(other->second);
+}
+
+/// Makes sizes of which a clause says `A == B` one size.
 void KernelBuilder::unify_sizes(const ast::Expr& clause) {
   const auto* all = ast::as<ast::Logical>(&clause);
   if (all && all->op == ast::LogicalOp::And) {
     for (const ast::Expr* each : all->operands) unify_sizes(*each);
   }
   const auto* compare = ast::as<ast::Compare>(&clause);
-  auto size = [&](size_t i) {
-    const auto* name = ast::as<ast::Name>(compare->operands[i]);
-    Binding* binding = name ? kernel_.scope->find_here(name->text) : nullptr;
-    return binding && binding->value.is(DatumKind::Dim) ? binding->value.as_dim() : nullptr;
-  };
   for (size_t i = 0; compare && i < compare->ops.size(); ++i) {
-    Dim left = size(i), right = size(i + 1);
-    if (compare->ops[i] != ast::CompareOp::Equal || !left || !right) continue;
-    for (const auto& [name, bound] : kernel_.bindings.dims) {
-      const Datum& value = kernel_.scope->find_here(name)->value;
-      if (!value.is(DatumKind::Dim) || value.as_dim() != right) continue;
-      kernel_.scope->set(name, Datum::dim(left), bound.loc);
-      kernel_.unified.insert(name);
-    }
+    const auto* left = ast::as<ast::Name>(compare->operands[i]);
+    const auto* right = ast::as<ast::Name>(compare->operands[i + 1]);
+    bool are_sizes = left && right && kernel_.bindings.dims.count(left->text) && kernel_.bindings.dims.count(right->text);
+    if (compare->ops[i] == ast::CompareOp::Equal && are_sizes) unify_sizes(left->text, right->text);
   }
+}
+
+void KernelBuilder::unify_sizes(std::string_view left, std::string_view right) {
+  std::string kept(size_name(left)), gone(size_name(right));
+  if (kept == gone) return;
+  if (kernel_.scope->find_here(gone)->value.is(DatumKind::Int)) std::swap(kept, gone);  // a number says more
+  const Datum value = kernel_.scope->find_here(kept)->value;
+  for (const auto& [name, bound] : kernel_.bindings.dims) {
+    if (size_name(name) == gone) kernel_.scope->set(name, value, bound.loc);
+  }
+  kernel_.unified.emplace(gone, kept);
 }
 
 /// Gives the symbols their values inside the kernel: a number, or a symbol of the kernel's own.

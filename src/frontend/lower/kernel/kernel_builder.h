@@ -88,7 +88,9 @@ class KernelBuilder final : public Lowering {
   bool check_operands();
   bool define_sizes(Scope& scope, bool own);
   bool define_dtypes();
+  std::string_view size_name(std::string_view name) const;
   void unify_sizes(const ast::Expr& clause);
+  void unify_sizes(std::string_view left, std::string_view right);
   bool define_symbols();
   bool check_where();
   std::vector<TypePattern> result_patterns() const;

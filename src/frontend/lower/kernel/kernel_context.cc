@@ -32,9 +32,6 @@ bool is_index_name(std::string_view name) {
 /// Whether a dimension of a signature and an axis's extent are written the same.
 bool same_text(const DimPattern& pattern, const ast::Expr* source) {
   if (!source) return false;
-  if (const auto* name = ast::as<ast::Name>(source); name && !pattern.symbol.empty()) {
-    return name->text == pattern.symbol;
-  }
   return pattern.expr && ast::print_ast(*pattern.expr) == ast::print_ast(*source);
 }
 
@@ -128,7 +125,11 @@ std::vector<const KernelAxis*> KernelBuilder::match_axes(const std::vector<DimPa
   };
   // Once symbols are numbers, equal extents do not distinguish axes; their spelling does.
   for (size_t i = 0; i < extents.size() && patterns.size() == extents.size(); ++i) {
-    take(i, [&](const KernelAxis& axis) { return same_text(patterns[i], axis.source); });
+    take(i, [&](const KernelAxis& axis) {
+      const auto* name = ast::as<ast::Name>(axis.source);
+      bool is_size = name && !patterns[i].symbol.empty();
+      return is_size ? size_name(patterns[i].symbol) == size_name(name->text) : same_text(patterns[i], axis.source);
+    });
   }
   for (size_t i = 0; i < extents.size(); ++i) {
     bool named = i < patterns.size() && !patterns[i].symbol.empty();

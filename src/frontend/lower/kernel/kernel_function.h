@@ -63,7 +63,7 @@ struct KernelFunction {
   const Signature* signature = nullptr;
   KernelScan scan;
   Bindings bindings;
-  std::set<std::string, std::less<>> unified;  ///< symbols that a clause makes another one
+  std::map<std::string, std::string, std::less<>> unified;  ///< sizes of which a clause says that they are another one
   Scope* scope = nullptr;
   std::set<const Scope*> own_scopes;  ///< whose sizes are the kernel's
   bool has_symbols = false;           ///< its sizes are known: those of other scopes become such
