@@ -378,7 +378,7 @@ Result<Reflection> read_reflection(std::string_view json) {
   JsonCursor root(*parsed, why);
   int64_t number = root["format"].integer();
   if (why.empty() && number != reflection_format) {
-    return error("the bundle's metadata have format ", number, "; this build reads ", reflection_format,
+    return error("reflection.json: it has format ", number, "; this build reads ", reflection_format,
                  ": compile the source again");
   }
   Reflection reflection;

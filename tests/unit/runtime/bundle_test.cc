@@ -268,7 +268,7 @@ TEST_CASE("reflection has one form and prints as YAML", "[format]") {
     std::string other = std::regex_replace(json, std::regex("\"format\": \\d+"), cat("\"format\": ", number));
     auto refused = read_reflection(std::regex_replace(other, std::regex("dot_flops"), "products"));
     REQUIRE_FALSE(refused);
-    CHECK(refused.error().text == cat("the bundle's metadata have format ", number,
+    CHECK(refused.error().text == cat("reflection.json: it has format ", number,
                                       "; this build reads 3: compile the source again"));
   }
   CHECK(
