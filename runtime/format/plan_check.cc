@@ -233,6 +233,7 @@ class PlanChecker {
     if (nesting > max_nesting) return refuse("its steps nest more than ", max_nesting, " deep");
     for (uint64_t at = begin; at < end && ok();) {
       step_ = uint32_t(at);
+      nesting_ = nesting;
       loop_of_step_[at] = loop;
       std::visit([&](const auto& step) { check_step(step); }, plan_.steps[at]);
       if (!ok()) return;
@@ -316,7 +317,7 @@ class PlanChecker {
     use_device(step.device);
     if (!is_event(step.event)) return;
     if (is_recorded_[step.event]) refuse("step ", step_, ": event ", step.event, " is recorded before");
-    if (loop_of_step_[step_] != no_index) refuse("step ", step_, ": an event is recorded in a loop");
+    if (nesting_ != 0) refuse("step ", step_, ": an event is recorded in a branch or a loop");
     is_recorded_[step.event] = true;
   }
 
@@ -555,6 +556,7 @@ class PlanChecker {
   const Plan& plan_;
   std::string error_;
   uint32_t step_ = 0;
+  int nesting_ = 0;  ///< of the step
   std::vector<std::vector<uint32_t>> loops_read_;  ///< per expression: loop dims it reads
   std::vector<Loop> loops_;
   std::vector<uint32_t> loop_of_step_;  ///< the innermost loop whose body has the step

@@ -348,6 +348,7 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
   if (!iterable.is_sequence()) {
     if (iterable.is_poison() && is_open()) {
       assign(*at.target, Datum::poison(), scope);
+      MayRun here(*this, !at.conditions.empty());
       explore_all(at.conditions, scope);
       run_clauses(node, clause + 1, scope, entries, elements);
     } else if (!iterable.is_poison()) {
@@ -366,7 +367,8 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
     if (!count_step(node.loc)) return elements.push_back(Datum::poison());
     assign(*at.target, element, scope);
     bool taken = true;
-    const SizeFacts before = facts_;
+    std::optional<MayRun> here;
+    if (is_open()) here.emplace(*this, false);
     for (const ast::Expr* condition : at.conditions) {
       std::optional<bool> truth =
           expect_bool(evaluate(*condition, scope), condition->loc, "the condition");
@@ -376,7 +378,6 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
       taken = taken && truth.value_or(true);
     }
     if (taken) run_clauses(node, clause + 1, scope, entries, elements);
-    facts_ = before;
   }
 }
 

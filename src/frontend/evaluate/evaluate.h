@@ -100,8 +100,8 @@ class Evaluator {
   /// The value as an int, dim, dtype, … parameter takes it; poison when an error was reported.
   Datum conform_constant(const TypePattern& pattern, const Datum& value, Loc loc, const std::string& what);
   /// Whether clauses of a call hold in a scope that has its parameters; reports one that does not.
-  /// `locs` are the places of the arguments, where they are known. In a function that nothing calls what the sizes leave
-  /// open is assumed: it is for calls to see to.
+  /// `locs` are the places of the arguments, where they are known. In a function that nothing calls, what the sizes
+  /// leave open is assumed: it is for calls to see to.
   bool check_clauses(const Callable& callee, ast::ExprList where, Scope& scope, Loc loc,
                      std::span<const Loc> locs = {}, Undecided undecided = Undecided::Refused);
   /// How the run-time loop around, whose values keep their form, does what a list does elsewhere that grows by
@@ -291,6 +291,20 @@ class Evaluator {
   Flow execute_on(const ast::On& stmt, Scope& scope);
 
   // What is run though nothing calls it (evaluate_open.cc).
+  /// While it lives, something is run that a call may leave out: what it lets hold of sizes ends with it. `opens`: what
+  /// decides that may be about sizes.
+  class MayRun {
+   public:
+    explicit MayRun(Evaluator& evaluator, bool opens = true) : evaluator_(evaluator), before_(evaluator.facts_) {
+      if (opens) evaluator.leave_facts_open();
+    }
+    ~MayRun() { evaluator_.facts_ = std::move(before_); }
+    MayRun(const MayRun&) = delete;
+
+   private:
+    Evaluator& evaluator_;
+    SizeFacts before_;
+  };
   /// Runs a function of which no argument is known.
   void explore(const Function& function, Scope& scope);
   /// Runs a block that may be run or not; what it does to names and to the result is unknown.
@@ -300,7 +314,9 @@ class Evaluator {
   /// The same of an `if`, of whose arms one from `first` on is run.
   Flow explore_arms(const ast::If& stmt, size_t first, Scope& scope);
   /// The same of blocks one of which is run.
-  Flow explore_one_of(std::span<const ast::StmtList> bodies, Scope& scope);
+  Flow explore_one_of(std::span<const ast::StmtList> bodies, Scope& scope, bool opens);
+  /// What is known of a value that is one of several.
+  Datum joined(std::span<const Datum> values, Loc loc);
   Datum explore_conditional(const ast::Conditional& node, Scope& scope);
   Flow explore_for(const ast::For& stmt, Scope& scope);
   void explore_all(ast::ExprList exprs, Scope& scope);
@@ -338,6 +354,7 @@ class Evaluator {
   const Arguments arguments_;
   std::vector<CallFrame> frames_;
   SizeFacts facts_;
+  bool tries_iteration_ = false;  ///< a trial of an iteration of a loop is in progress (evaluate_open.cc)
   Blame blame_{session_, frames_, facts_, [this](const Value* value) { return lowering_.declared_at(value); }};
   size_t asked_ = 0;  ///< how often the budget was
   std::optional<size_t> counted_ops_;  ///< of what is built

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/evaluate.h"
@@ -16,10 +17,15 @@ namespace tessera::frontend {
 
 namespace {
 
+/// Whether they are one value, as far as that is seen at once.
+bool are_one(const Datum& a, const Datum& b) {
+  return a.is_sequence() && b.is_sequence() && &a.elements() == &b.elements();
+}
+
 /// Whether nothing that is checked tells the values apart: they are equal, or tensors of one type.
 bool alike(const Datum& a, const Datum& b) {
   if (a.is_poison() || a.kind() != b.kind()) return false;
-  if (a.is_sequence()) return std::ranges::equal(a.elements(), b.elements(), alike);
+  if (a.is_sequence()) return are_one(a, b) || std::ranges::equal(a.elements(), b.elements(), alike);
   if (a.is(DatumKind::Object)) return &a.as_object() == &b.as_object();
   if (!a.is_ir()) return equal(a, b);
   const IrValue &x = a.as_ir(), &y = b.as_ir();
@@ -27,14 +33,16 @@ bool alike(const Datum& a, const Datum& b) {
   return same_type && x.value->type()->dims == y.value->type()->dims;
 }
 
-/// What is known of a value that is one of several.
-Datum joined(std::span<const Datum> values) {
-  auto is_alike = [&](const Datum& each) { return alike(each, values[0]); };
-  bool all_alike = !values.empty() && std::ranges::all_of(values, is_alike);
-  return all_alike ? values.back() : Datum::poison();
-}
-
 }  // namespace
+
+Datum Evaluator::joined(std::span<const Datum> values, Loc loc) {
+  for (size_t i = 1; i < values.size(); ++i) {
+    if (are_one(values[i], values[0])) continue;
+    if (!may_spend(values[i].measure().parts / parts_of_step, loc)) return Datum::poison();
+    if (!alike(values[i], values[0])) return Datum::poison();
+  }
+  return values.empty() ? Datum::poison() : values.back();
+}
 
 bool Evaluator::depends_on_call(const Datum& value) const {
   bool is_size = value.is(DatumKind::Dim) || (value.is_ir() && value.as_ir().value->type()->rank() == 0);
@@ -43,7 +51,7 @@ bool Evaluator::depends_on_call(const Datum& value) const {
 
 Flow Evaluator::explore(ast::StmtList body, Scope& scope) {
   ast::StmtList bodies[] = {body, {}};
-  return explore_one_of(bodies, scope);
+  return explore_one_of(bodies, scope, false);
 }
 
 Flow Evaluator::explore_iterations(ast::StmtList body, Scope& scope) {
@@ -53,18 +61,21 @@ Flow Evaluator::explore_iterations(ast::StmtList body, Scope& scope) {
     Binding* binding = scope.find_here(name);
     before.emplace(name, binding ? binding->value : Datum::poison());
   }
-  // An iteration begins with what the one before leaves. In a trial none is made to find that out: loops in loops would
-  // be run over and over.
-  const bool is_known = !session_.is_trial();
+  // An iteration begins with what the one before leaves, which a trial finds out. In it there is none for loops in the
+  // loop, which would be run over and over: what they assign is unknown.
   std::set<std::string_view> kept;
-  if (is_known) {
+  if (!tries_iteration_) {
     Session::Trial trial(session_);
+    tries_iteration_ = true;
+    const Datum result = frame().result;
     const size_t results = frame().possible_results.size();
     (void)explore(body, scope);
+    tries_iteration_ = false;
+    frame().result = result;
     frame().possible_results.resize(results);
     for (const auto& [name, value] : before) {
       Binding* binding = scope.find_here(name);
-      if (binding && alike(value, binding->value)) kept.insert(name);
+      if (binding && !binding->value.is_poison()) kept.insert(name);
     }
   }
   for (const auto& [name, value] : before) scope.set(name, kept.count(name) != 0 ? value : Datum::poison(), Loc{});
@@ -78,26 +89,24 @@ Flow Evaluator::explore_arms(const ast::If& stmt, size_t first, Scope& scope) {
     bodies.push_back(stmt.arms[i].body);
   }
   bodies.push_back(stmt.else_body);
-  const SizeFacts before = facts_;
   const size_t results = frame().possible_results.size();
-  leave_facts_open();
-  Flow flow = explore_one_of(bodies, scope);
+  Flow flow = explore_one_of(bodies, scope, true);
   // What follows is run whatever the condition is, unless an arm returns.
-  facts_ = before;
   bool returns = flow == Flow::Return || frame().possible_results.size() > results;
   if (returns) leave_facts_open();
   return flow;
 }
 
 Datum Evaluator::explore_conditional(const ast::Conditional& node, Scope& scope) {
-  const SizeFacts before = facts_;
-  leave_facts_open();
-  Datum values[] = {evaluate(*node.then_value, scope), evaluate(*node.else_value, scope)};
-  facts_ = before;
-  return joined(values);
+  std::vector<Datum> values;
+  for (const ast::Expr* each : {node.then_value, node.else_value}) {
+    MayRun here(*this);
+    values.push_back(evaluate(*each, scope));
+  }
+  return joined(values, node.loc);
 }
 
-Flow Evaluator::explore_one_of(std::span<const ast::StmtList> bodies, Scope& scope) {
+Flow Evaluator::explore_one_of(std::span<const ast::StmtList> bodies, Scope& scope, bool opens) {
   std::map<std::string_view, Datum> before;  // of the names that bodies assign
   for (ast::StmtList body : bodies) {
     for (std::string_view name : names::assigned_names(body)) {
@@ -107,9 +116,12 @@ Flow Evaluator::explore_one_of(std::span<const ast::StmtList> bodies, Scope& sco
   }
   std::map<std::string_view, std::vector<Datum>> after;  // where the function goes on
   size_t returned = 0;
+  Loc loc;
   for (ast::StmtList body : bodies) {
+    if (!body.empty()) loc = body[0]->loc;
+    MayRun here(*this, opens);
     bool returns = execute(body, scope) == Flow::Return;
-    if (returns) frame().possible_results.push_back(frame().result);
+    if (returns) frame().possible_results.push_back(std::exchange(frame().result, Datum::none()));
     returned += size_t(returns);
     for (const auto& [name, value] : before) {
       Binding* binding = scope.find_here(name);
@@ -117,7 +129,7 @@ Flow Evaluator::explore_one_of(std::span<const ast::StmtList> bodies, Scope& sco
       scope.set(name, value, Loc{});
     }
   }
-  for (const auto& [name, value] : before) scope.set(name, joined(after[name]), Loc{});
+  for (const auto& [name, value] : before) scope.set(name, joined(after[name], loc), Loc{});
   if (returned < bodies.size()) return Flow::Next;
   frame().result = frame().possible_results.back();
   frame().possible_results.pop_back();
@@ -129,15 +141,15 @@ void Evaluator::assume_clause(const Callable& callee, const ast::Expr& clause, L
   constexpr int most_relations = 8;
   for (int i = 0; i < most_relations && answer.undecided; ++i) {
     const DimFact needed = *answer.undecided;
-    auto ask_given = [&](const DimFact& fact) {
-      facts_.known.push_back(fact);
-      return ask();
-    };
-    answer = ask_given({opposite(needed.relation), needed.left, needed.right});
-    facts_.known.pop_back();
+    {
+      MayRun otherwise(*this, false);
+      facts_.known.push_back({opposite(needed.relation), needed.left, needed.right});
+      answer = ask();
+    }
     if (answer.holds != false) break;
     if (needed.relation == Relation::Equal) warn_of_need(callee, clause, needed, loc);
-    answer = ask_given(needed);
+    facts_.known.push_back(needed);
+    answer = ask();
     if (answer.holds == true) return;
   }
   leave_facts_open();
@@ -164,7 +176,7 @@ void Evaluator::join_results() {
   std::vector<Datum>& results = frame().possible_results;
   if (results.empty()) return;
   results.push_back(frame().result);
-  frame().result = joined(results);
+  frame().result = joined(results, frame().result_loc);
 }
 
 Flow Evaluator::explore_for(const ast::For& stmt, Scope& scope) {

@@ -451,9 +451,13 @@ Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, const 
 Datum Evaluator::evaluate_logical(const ast::Logical& node, Scope& scope) {
   bool is_and = node.op == ast::LogicalOp::And;
   std::optional<Datum> dynamic;
-  for (const ast::Expr* operand : node.operands) {
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const ast::Expr* operand = node.operands[i];
     Datum value = evaluate(*operand, scope);
-    if (value.is_poison() && is_open()) explore_all(node.operands, scope);
+    if (value.is_poison() && is_open()) {
+      MayRun here(*this);
+      explore_all(node.operands.subspan(i + 1), scope);
+    }
     if (value.is_poison()) return value;
     if (is_dynamic(value)) {
       if (dynamic) {
@@ -488,8 +492,9 @@ Datum Evaluator::evaluate_compare(const ast::Compare& node, Scope& scope) {
   Datum left = evaluate(*node.operands[0], scope);
   for (size_t i = 0; i < node.ops.size(); ++i) {
     Datum right = evaluate(*node.operands[i + 1], scope);
-    if (is_open() && (left.is_poison() || right.is_poison())) explore_all(node.operands, scope);
-    if (left.is_poison() || right.is_poison()) return Datum::poison();
+    bool is_unknown = left.is_poison() || right.is_poison();
+    if (is_open() && is_unknown) explore_all(node.operands.subspan(i + 2), scope);
+    if (is_unknown) return Datum::poison();
     OperatorPlace at(node.loc, {*node.operands[i], left}, {*node.operands[i + 1], right}, scope,
                      ast::spelling(node.ops[i]));
     Datum result = compare(node.ops[i], left, right, at);

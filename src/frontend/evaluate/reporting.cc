@@ -82,12 +82,13 @@ bool is_reported(DiagId id, Reporting reporting) {
 
 void explore_dtypes(Session& session, const Signature& signature, const std::function<void(const DTypeChoices&)>& run) {
   constexpr size_t most_varied = 3;  // of more dtypes the others are f32
-  Session::Reports reports(session, signature.dtypes.empty() ? Reporting::OfAnyCall : Reporting::OfAnyCallAndDType);
+  Session::Reports reports(session, Reporting::OfAnyCall);
   if (signature.dtypes.empty()) return run({});
   DTypeChoices best;
   size_t fewest = std::numeric_limits<size_t>::max();
   unsigned count = 1;
-  for (size_t i = 0; i < std::min(signature.dtypes.size(), most_varied); ++i) count *= unsigned(std::size(tried_dtypes));
+  const size_t varied = std::min(signature.dtypes.size(), most_varied);
+  for (size_t i = 0; i < varied; ++i) count *= unsigned(std::size(tried_dtypes));
   for (unsigned i = 0; i < count && fewest != 0; ++i) {
     DTypeChoices choices = numbered_choices(signature, i);
     Session::Trial trial(session);
@@ -95,6 +96,7 @@ void explore_dtypes(Session& session, const Signature& signature, const std::fun
     if (trial.errors() < fewest) best = std::move(choices);
     fewest = std::min(fewest, trial.errors());
   }
+  Session::Reports of_any_dtype(session, Reporting::OfAnyCallAndDType);
   run(best);
 }
 

@@ -345,7 +345,8 @@ TEST_CASE("check_plan refuses steps of several devices that do not fit", "[forma
         "plan: step 1: event 0 is recorded before");
   CHECK(refusal_of_two([](Plan& p) { std::swap(p.steps[0], p.steps[1]); }) ==
         "plan: step 0: no step before records event 0");
-  CHECK(refusal_of_two([](Plan& p) { step<PeerCopyStep>(p, 2).from = 2; }) == "plan: step 2: buffer 2 is not live here");
+  CHECK(refusal_of_two([](Plan& p) { step<PeerCopyStep>(p, 2).from = 2; }) ==
+        "plan: step 2: buffer 2 is not live here");
   CHECK(refusal_of_two([](Plan& p) { p.buffers[1].device = 0; }) ==
         "plan: step 2: a copy between devices of two buffers of one");
   CHECK(refusal_of_two([](Plan& p) { step<PeerCopyStep>(p, 2).to = 0; }) == "plan: step 2: buffer 0 is only read");
@@ -379,7 +380,7 @@ TEST_CASE("check_plan refuses steps of several devices that do not fit", "[forma
   CHECK(refusal([](Plan& p) {
           p.events = 1;
           p.steps[5] = RecordStep{0, 0, 0};
-        }) == "plan: step 5: an event is recorded in a loop");
+        }) == "plan: step 5: an event is recorded in a branch or a loop");
 }
 
 TEST_CASE("steps that are not run yet are refused by name when a bundle is loaded", "[runtime]") {

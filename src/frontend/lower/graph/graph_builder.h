@@ -329,7 +329,8 @@ class GraphBuilder final : public Lowering {
   struct Branches;
   Carried carried_names(ast::StmtList body, Scope& scope);
   void define_carried(const Carried& carried, const std::vector<Value*>& values, Scope& scope, Loc loc);
-  bool may_fit(const Datum& a, const Datum& b, const std::string& what, Loc loc);
+  bool may_fit(const Datum& a, const Datum& b, const std::string& what, Loc loc, std::string_view in_a = "",
+               std::string_view in_b = "");
   std::optional<std::vector<Value*>> carried_out(const Carried& carried, ast::StmtList body, Scope& inner,
                                                  Scope& outer);
   void spend(const Datum& state, Loc loc);

@@ -95,7 +95,8 @@ void GraphBuilder::define_carried(const Carried& carried, const std::vector<Valu
 
 /// Of a function that nothing calls: whether calls may give two values one type, which is warned of where the signature
 /// could say so.
-bool GraphBuilder::may_fit(const Datum& a, const Datum& b, const std::string& what, Loc loc) {
+bool GraphBuilder::may_fit(const Datum& a, const Datum& b, const std::string& what, Loc loc, std::string_view in_a,
+                           std::string_view in_b) {
   std::vector<Leaf> left = leaves_of(a), right = leaves_of(b);
   if (!evaluator_.is_open() || !same_form(a, b) || left.size() != right.size()) return false;
   std::optional<std::pair<size_t, size_t>> first;  // the tensors and the axis that differ
@@ -110,7 +111,9 @@ bool GraphBuilder::may_fit(const Datum& a, const Datum& b, const std::string& wh
   }
   if (!first) return false;
   auto [i, axis] = *first;
-  report_unequal(blame(), loc, place(left[i], axis, what), place(right[i], axis, what));
+  DimPlace one = place(left[i], axis, what), other = place(right[i], axis, what);
+  one.what += in_a, other.what += in_b;
+  report_unequal(blame(), loc, one, other);
   return true;
 }
 
@@ -128,7 +131,9 @@ std::optional<std::vector<Value*>> GraphBuilder::carried_out(const Carried& carr
       bool same_dims = was[k].value->type()->dims == now[k].value->type()->dims;
       fits = same_dims && was[k].storage == now[k].storage;
       if (fits) continue;
-      if (may_fit(carried.before[i], after, fmt::format("'{}'", carried.names[i]), binding->loc)) return std::nullopt;
+      std::string what = fmt::format("'{}'", carried.names[i]);
+      bool may = may_fit(carried.before[i], after, what, binding->loc, " before an iteration", " after it");
+      if (may) return std::nullopt;
       auto builder = blame().report_dtype(diag::loop_carried_type, binding->loc, same_dims ? was[k].value : nullptr,
                                           now[k].storage, "an iteration leaves it here", carried.names[i],
                                           type_text(was[k]), type_text(now[k]));
@@ -594,7 +599,8 @@ bool GraphBuilder::join(const Branches& branches, Scope& scope, Loc loc) {
       std::string left = first.size() == 1 && a.is_ir() ? type_text(first[0]) : describe(a);
       std::string right = second.size() == 1 && b.is_ir() ? type_text(second[0]) : describe(b);
       if (left == right) left = to_text(a), right = to_text(b);  // numbers
-      if (may_fit(a, b, fmt::format("'{}'", branches.names[i]), loc)) return false;
+      std::string what = fmt::format("'{}'", branches.names[i]);
+      if (may_fit(a, b, what, loc, " in one branch", " in the other")) return false;
       auto builder = report(diag::branch_types, loc, branches.names[i], left, right);
       builder.help("which branch runs is known at run time alone: both give one shape and one dtype");
       if (!branches.condition) blame().help_clause(builder, branches.when[0], "if the condition always holds");

@@ -14,8 +14,11 @@ namespace {
 /// Numbers for parameters of which nothing is known but that they have a fraction: another one for each, small in the
 /// even choices and above 1 in the others, as hardly a condition of a valid function refuses both.
 double some_number(size_t parameter, size_t choice) {
-  return choice % 2 == 0 ? 0.0509 + 0.0131 * double(parameter) : 1.3071 + 1.7113 * double(parameter);
+  return choice % 2 == 0 ? 0.0509 + 0.0131 * double(parameter) : 1.3071 + 0.1211 * double(parameter);
 }
+
+/// The same for whole numbers that are extents of no parameter: sizes in the even choices.
+Datum some_integer(size_t parameter) { return Datum::integer(3 + 2 * int64_t(parameter)); }
 
 /// Of two bools one choice has either, and others both values alike.
 bool some_bool(size_t parameter, size_t choice) {
@@ -30,11 +33,15 @@ bool is_tensor(const TypePattern& pattern) {
   return pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
 }
 
+/// Whether a parameter is a size that is no extent of another one.
+bool is_own_number(const DeclaredSymbol& symbol) { return symbol.uses == 1; }
+
 /// How many choices of values for parameters that are no tensors there are to look at.
 size_t count_choices(const Signature& signature) {
-  auto has_value = [](const SignatureParameter& each) {
+  auto has_value = [&](const SignatureParameter& each) {
     bool is_number = each.type.kind == PatternKind::Scalar && is_float(each.type.dtype);
-    return each.default_value || is_bool(each) || is_number;
+    auto is_it = [&](const DeclaredSymbol& symbol) { return symbol.name == each.name && is_own_number(symbol); };
+    return each.default_value || is_bool(each) || is_number || std::ranges::any_of(signature.dims, is_it);
   };
   if (std::ranges::none_of(signature.parameters, has_value)) return 0;
   return std::ranges::count_if(signature.parameters, is_bool) < 2 ? 2 : 4;
@@ -127,9 +134,14 @@ void GraphBuilder::explore_body(const Function& function, const Signature& signa
     auto given = std::ranges::find_if(signature.parameters, is_it);
     bool is_given = given != signature.parameters.end();
     Datum size = is_given ? evaluator_.given_size(symbol.name) : Datum::dim(dims().symbol(symbol.name));
-    bool is_left_out = is_given && given->default_value && choice.number && *choice.number % 2 == 0;
-    if (is_left_out) size = evaluator_.evaluate(*given->default_value, *scope);
-    if (is_given && given->default_value && !choice.number) size = Datum::poison();
+    bool is_even = choice.number && *choice.number % 2 == 0;
+    if (is_given && given->default_value) {
+      if (is_even) size = evaluator_.evaluate(*given->default_value, *scope);
+      if (!choice.number) size = Datum::poison();
+    } else if (is_given && is_own_number(symbol) && !is_even) {
+      // What a size cannot be in, a number can be.
+      size = choice.number ? some_integer(size_t(given - signature.parameters.begin())) : Datum::poison();
+    }
     scope->set(symbol.name, std::move(size), symbol.loc);
   }
   {

@@ -36,7 +36,7 @@ bool KernelBuilder::bind_cache(const SignatureParameter& parameter, size_t first
 Dim KernelBuilder::own_dim(Dim of_caller) const {
   if (of_caller->constant()) return of_caller;
   for (const auto& [name, bound] : kernel_.bindings.dims) {
-    if (bound.dim == of_caller) return dims().symbol(name);
+    if (bound.dim == of_caller) return dims().symbol(size_name(name));
   }
   return nullptr;
 }

@@ -145,7 +145,7 @@ std::optional<schedule::KernelRequest> SourceKernels::own_request(const Function
     scope->set(symbol.name, Datum::dim(session_.dims().symbol(symbol.name)), symbol.loc);
   }
   for (const SignatureParameter& parameter : signature.parameters) {
-    if (!parameter.default_value || !signature.declares_dim(parameter.name)) continue;
+    if (!parameter.default_value) continue;
     scope->set(parameter.name, evaluator.evaluate(*parameter.default_value, *function.scope),
                parameter.loc);
   }
