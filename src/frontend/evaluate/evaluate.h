@@ -156,6 +156,10 @@ class Evaluator {
   /// Whether another call could give a value instead of this one: it is a size, or computed of sizes.
   bool depends_on_call(const Datum& value) const;
   bool is_unknown(const Datum& value) const { return value.is_poison() || depends_on_call(value); }
+  /// Whether calls may have a number where this is a size, or computed of sizes: it may be in more operations.
+  bool may_be_number(const Datum& value) const {
+    return is_open() && (value.is(DatumKind::Dim) || (value.is_ir() && value.as_ir().weak));
+  }
 
   // Diagnostics.
   /// Says where something is wrong, and why.

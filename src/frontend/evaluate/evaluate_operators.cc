@@ -229,6 +229,7 @@ Datum binary_dims(Evaluator& evaluator, ast::BinaryOp op, const Datum& a, const 
     Datum operands[] = {a, b};
     return evaluator.apply(kind, operands, at);
   }
+  if (evaluator.may_be_number(a) || evaluator.may_be_number(b)) return Datum::poison();
   evaluator.report(diag::wrong_operands, at.loc, ast::spelling(op), operand_kinds(a, b));
   return Datum::poison();
 }

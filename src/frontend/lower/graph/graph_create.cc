@@ -86,6 +86,7 @@ std::optional<Datum> GraphBuilder::call_builtin(const Builtin& builtin, const Bo
     case BuiltinId::ToInt:
     case BuiltinId::ToFloat:
     case BuiltinId::ToBool:
+      if (evaluator_.may_be_number(arguments[0])) return Datum::poison();
       report(diag::wrong_kind, arguments.locs[0], "the converted value", describe(arguments[0]),
              "a compile-time number")
           .help("a tensor is converted by cast(x, dtype)");

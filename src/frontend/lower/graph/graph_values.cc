@@ -187,6 +187,7 @@ Value* GraphBuilder::number(const Datum& datum, DType dtype, const std::vector<D
   } else if (is_integer(dtype)) {
     fits = datum.is(DatumKind::Int) && has_integer(dtype, datum.as_int());
   }
+  if (!fits && evaluator_.may_be_number(datum)) return nullptr;
   if (!fits) {
     auto builder = report(diag::number_not_of_dtype, at.loc, to_text(datum), to_string(dtype));
     blame().label_operand(builder, at, dtype);
