@@ -196,7 +196,8 @@ class PlanPrinter {
   }
 
   void print_step(size_t at, const HostCallStep& step, size_t&, int depth) {
-    line(depth, cat(at, ": call host @", step.function, "(", list(step.buffers, true), ") results(", step.results, ")"));
+    line(depth, cat(at, ": call host @", step.function, "(", list(step.buffers, true), ") results(", step.results,
+                    ")"));
   }
 
   void print_step(size_t at, const ExternalStep& step, size_t&, int depth) {

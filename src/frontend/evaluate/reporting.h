@@ -29,8 +29,8 @@ bool is_reported(DiagId id, Reporting reporting);
 using DTypeChoices = std::map<std::string, DType, std::less<>>;
 
 /// Runs a function that nothing calls for its errors, with the choices for which it has the fewest: a number with a
-/// fraction, an integer or a bool for each dtype that is open. Where there are such, none of the errors reported is about
-/// dtypes.
+/// fraction, an integer or a bool for each dtype that is open. Where there are such, none of the errors reported is
+/// about dtypes.
 void explore_dtypes(Session& session, const Signature& signature, const std::function<void(const DTypeChoices&)>& run);
 
 }  // namespace tessera::frontend
