@@ -1,4 +1,5 @@
-// What the fuzzers of formats begin with is of the formats of today: of another one a reader sees no more than the number.
+// What the fuzzers of formats begin with is of the formats of today: of another one a reader sees no more than the
+// number.
 
 #include <catch2/catch.hpp>
 #include <filesystem>

@@ -258,8 +258,9 @@ void KernelBuilder::unify_sizes(const ast::Expr& clause) {
   for (size_t i = 0; compare && i < compare->ops.size(); ++i) {
     const auto* left = ast::as<ast::Name>(compare->operands[i]);
     const auto* right = ast::as<ast::Name>(compare->operands[i + 1]);
-    bool are_sizes = left && right && kernel_.bindings.dims.count(left->text) && kernel_.bindings.dims.count(right->text);
-    if (compare->ops[i] == ast::CompareOp::Equal && are_sizes) unify_sizes(left->text, right->text);
+    auto is_size = [&](const ast::Name* name) { return name && kernel_.bindings.dims.count(name->text) != 0; };
+    bool equates = compare->ops[i] == ast::CompareOp::Equal && is_size(left) && is_size(right);
+    if (equates) unify_sizes(left->text, right->text);
   }
 }
 
