@@ -44,12 +44,13 @@ Plan full() {
   return b.plan;
 }
 
-std::string refusal(const std::function<void(Plan&)>& change) {
-  Plan plan = full();
+std::string refusal_of(Plan plan, const std::function<void(Plan&)>& change) {
   change(plan);
   Outcome checked = check_plan(plan);
   return checked ? "" : checked.error().text;
 }
+
+std::string refusal(const std::function<void(Plan&)>& change) { return refusal_of(full(), change); }
 
 template <typename T>
 T& step(Plan& plan, size_t index) {
@@ -60,6 +61,18 @@ std::string text_of(const Plan& plan) {
   std::string out;
   print_plan(plan, [&](std::string_view line) { out += line; });
   return out;
+}
+
+/// Writes a plan, reads it back, and reads nothing of its beginnings. Returns its bytes.
+std::string read_back(const Plan& plan) {
+  std::string bytes = encode_plan(plan);
+  auto again = decode_plan(bytes);
+  INFO((again ? "" : again.error().text));
+  REQUIRE(again);
+  CHECK(*again == plan);
+  CHECK(encode_plan(*again) == bytes);
+  for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+  return bytes;
 }
 
 }  // namespace
@@ -292,24 +305,13 @@ Plan of_two_devices() {
   return b.plan;
 }
 
-std::string refusal_of_two(const std::function<void(Plan&)>& change) {
-  Plan plan = of_two_devices();
-  change(plan);
-  Outcome checked = check_plan(plan);
-  return checked ? "" : checked.error().text;
-}
+std::string refusal_of_two(const std::function<void(Plan&)>& change) { return refusal_of(of_two_devices(), change); }
 
 }  // namespace
 
 TEST_CASE("steps of several devices are read back as they were written", "[format]") {
   Plan plan = of_two_devices();
-  std::string bytes = encode_plan(plan);
-  auto again = decode_plan(bytes);
-  INFO((again ? "" : again.error().text));
-  REQUIRE(again);
-  CHECK(*again == plan);
-  CHECK(encode_plan(*again) == bytes);
-  for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+  std::string bytes = read_back(plan);
   for (size_t i = 0; i < bytes.size(); ++i) {
     std::string changed = bytes;
     changed[i] = char(changed[i] ^ 1);
@@ -443,23 +445,13 @@ Plan looping() {
   return b.plan;
 }
 
-std::string refusal_of_loop(const std::function<void(Plan&)>& change) {
-  Plan plan = looping();
-  change(plan);
-  Outcome checked = check_plan(plan);
-  return checked ? "" : checked.error().text;
-}
+std::string refusal_of_loop(const std::function<void(Plan&)>& change) { return refusal_of(looping(), change); }
 
 }  // namespace
 
 TEST_CASE("loops, checks and exchanges are read back as they were written", "[format]") {
-  std::string bytes = encode_plan(looping());
-  auto again = decode_plan(bytes);
-  INFO((again ? "" : again.error().text));
-  REQUIRE(again);
-  CHECK(*again == looping());
-  CHECK(text_of(*again).find("while") != std::string::npos);
-  for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+  read_back(looping());
+  CHECK(text_of(looping()).find("while") != std::string::npos);
 }
 
 TEST_CASE("check_plan refuses loops and exchanges that would not hold", "[format]") {
@@ -499,14 +491,9 @@ TEST_CASE("prints are read back as they were written, and refused where they loo
     b.step(PrintStep{{b.expr("N")}, {{"v", "f.tsr:1:2", values, shown, {b.expr("N")}, {b.expr("3*N")}, 0}}});
     return b.plan;
   };
-  std::string bytes = encode_plan(printing());
-  auto again = decode_plan(bytes);
-  INFO((again ? "" : again.error().text));
-  REQUIRE(again);
-  CHECK(*again == printing());
-  CHECK(text_of(*again).find(": print of programs [N]") != std::string::npos);
-  CHECK(text_of(*again).find(" of [N] trip_counts [3*N]") != std::string::npos);
-  for (size_t size = 0; size < bytes.size(); ++size) CHECK_FALSE(decode_plan(std::string_view(bytes).substr(0, size)));
+  read_back(printing());
+  CHECK(text_of(printing()).find(": print of programs [N]") != std::string::npos);
+  CHECK(text_of(printing()).find(" of [N] trip_counts [3*N]") != std::string::npos);
   auto refusal_of = [&](const std::function<void(PrintStep&)>& change) {
     Plan plan = printing();
     change(step<PrintStep>(plan, 2));
