@@ -39,6 +39,7 @@ struct InspectOptions {
   bool report = false;
   std::vector<std::string> dims;
   std::vector<std::string> entries;
+  std::string gpu;
 };
 
 constexpr const char* inspect_epilogue =
@@ -47,7 +48,8 @@ constexpr const char* inspect_epilogue =
     "reflection as one object; --ir prints a stage: 'graph' (which tesserac compiles again, if it\n"
     "calls no kernels of its program), 'kernels', or 'plan', the steps that the runtime takes, for\n"
     "each entry and target. --fn prints one function of the stage. --report prints the cost of\n"
-    "kernels and entries, in numbers where --dims gives the sizes.\n"
+    "kernels and entries, in numbers where --dims gives the sizes, and on a GPU for the one that\n"
+    "--gpu names.\n"
     "\n"
     "Examples:\n"
     "  tsr inspect mlp.bundle\n"
@@ -251,7 +253,7 @@ class Inspection {
   format::Reflection reflection_;
 };
 
-int print_report(const InspectOptions& options, std::string_view bundle) {
+int print_report(const InspectOptions& options, const format::BundleView& view, std::string_view bundle) {
   command_line::Sizes sizes;
   std::string problem = command_line::read_sizes(options.dims, true, sizes);
   if (!problem.empty()) return fail(problem);
@@ -260,7 +262,8 @@ int print_report(const InspectOptions& options, std::string_view bundle) {
     if (!known) return fail(diag::bad_bundle, cat(options.bundle, ": ", known.error().text));
     if (int code = check_sizes(sizes.named, *known)) return code;
   }
-  auto text = report::report_of(bundle, {sizes.named, sizes.others, options.entries, options.json});
+  if (std::string wrong = report::wrong_gpu(options.gpu, view.manifest().targets); !wrong.empty()) return fail(wrong);
+  auto text = report::report_of(bundle, {sizes.named, sizes.others, options.entries, options.json, options.gpu});
   if (!text) return fail(cat(options.bundle, ": ", text.error().text));
   put(*text);
   return exit_ok;
@@ -276,7 +279,7 @@ int inspect(const InspectOptions& options) {
   if (!found) return fail(diag::bad_bundle, cat(options.bundle, ": there is no ", format::reflection_name));
   auto reflection = format::read_reflection(found->bytes);
   if (!reflection) return fail(diag::bad_bundle, cat(options.bundle, ": ", reflection.error().text));
-  return options.report ? print_report(options, file->bytes())
+  return options.report ? print_report(options, *bundle, file->bytes())
                         : Inspection(options, *bundle, std::move(*reflection)).print(file->bytes().size());
 }
 
@@ -309,6 +312,10 @@ void add_inspect_command(CLI::App& command, int& exit_code) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,...")
+      ->needs(report);
+  command.add_option("--gpu", options->gpu,
+                     cat("the GPU that estimates are for, of a target of the bundle: ", report::known_gpu_names()))
+      ->type_name("NAME")
       ->needs(report);
   command.callback([options, &exit_code] { exit_code = inspect(*options); });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ir/numbers/peak_figures.h"
 #include "runtime/files/text.h"
 #include "runtime/format/bundle.h"
 #include "tools/report/facts.h"
@@ -185,6 +186,25 @@ format::Result<std::optional<EntryWork>> work_of(std::string_view bytes, const s
     }
     return Work();
   });
+}
+
+std::string known_gpu_names() {
+  std::string names;
+  for (std::string_view name : known_gpus()) names += format::cat(names.empty() ? "" : ", ", name);
+  return names;
+}
+
+std::string wrong_gpu(const std::string& gpu, const std::vector<std::string>& targets) {
+  if (gpu.empty()) return "";
+  std::vector<std::string_view> known = known_gpus();
+  if (std::ranges::find(known, gpu) == known.end()) {
+    return format::cat("--gpu: no figures are known of '", gpu, "'; known are ", known_gpu_names());
+  }
+  bool runs = std::ranges::any_of(targets, [&](const std::string& target) {
+    const Machine* machine = find_machine(target);
+    return machine && gpu_figures(*machine, gpu);
+  });
+  return runs ? "" : format::cat("--gpu: no target is one of '", gpu, "'");
 }
 
 format::Result<std::vector<std::string>> dims_of(std::string_view bytes) {

@@ -50,6 +50,12 @@ using Figures = std::function<PeakFigures(double bytes)>;
 format::Result<std::optional<EntryWork>> work_of(std::string_view bundle, const std::string& target,
                                                  const Options& options, const Figures& figures);
 
+/// The GPUs whose figures are known, as a list for help texts.
+std::string known_gpu_names();
+
+/// Why a report on these targets cannot be for a GPU of that name; empty where it can, and for no name.
+std::string wrong_gpu(const std::string& gpu, const std::vector<std::string>& targets);
+
 /// The names of sizes of a bundle's entries, or of its kernels where it has no entry.
 format::Result<std::vector<std::string>> dims_of(std::string_view bundle);
 

@@ -8,7 +8,6 @@
 
 #include "frontend/syntax/preprocessor.h"
 #include "ir/numbers/machine.h"
-#include "ir/numbers/peak_figures.h"
 #include "support/diagnostic_rows.h"
 #include "support/file.h"
 #include "support/same_file.h"
@@ -171,7 +170,7 @@ void add_report_options(CLI::App& app, Options& options) {
       ->allow_extra_args(false);
   app.add_option("--gpu", options.sizes.gpu,
                  fmt::format("the GPU that the report estimates times for, of its target: {}; a typical one without it",
-                             fmt::join(known_gpus(), ", ")))
+                             report::known_gpu_names()))
       ->type_name("NAME")
       ->group(report_group);
   app.add_flag("--time", options.time, "print how long each stage took to standard error")
@@ -287,22 +286,6 @@ api::ShapePolicy read_shape_policy(const Options& options) {
   return policy;
 }
 
-/// What is wrong with --gpu; empty when nothing is.
-std::string wrong_gpu(const Options& options, bool is_reported) {
-  const std::string& gpu = options.sizes.gpu;
-  if (gpu.empty()) return "";
-  if (!is_reported) return "--gpu needs --report";
-  std::vector<std::string_view> known = known_gpus();
-  if (std::ranges::find(known, gpu) == known.end()) {
-    return fmt::format("--gpu: no figures are known of '{}'; known are {}", gpu, fmt::join(known, ", "));
-  }
-  bool runs = std::ranges::any_of(options.compile.targets, [&](const auto& target) {
-    const Machine* machine = find_machine(target);
-    return machine && gpu_figures(*machine, gpu);
-  });
-  return runs ? "" : fmt::format("--gpu: no target is one of '{}'", gpu);
-}
-
 /// What is wrong with them; empty when nothing is.
 std::string read_report_options(Options& options, bool is_reported) {
   driver::CompileOptions& compile = options.compile;
@@ -313,7 +296,8 @@ std::string read_report_options(Options& options, bool is_reported) {
     return "--dims needs --report, --inspect, --shapes or --shape-policy";
   }
   if (!options.sizes.entries.empty() && !is_reported) return "--entry needs --report";
-  if (std::string problem = wrong_gpu(options, is_reported); !problem.empty()) return problem;
+  if (!options.sizes.gpu.empty() && !is_reported) return "--gpu needs --report";
+  if (std::string problem = report::wrong_gpu(options.sizes.gpu, compile.targets); !problem.empty()) return problem;
   if (options.json && !is_reported && !options.shapes) return "--json needs --report or --shapes";
   command_line::Sizes sizes;
   if (std::string problem = command_line::read_sizes(options.dims, true, sizes); !problem.empty()) return problem;
