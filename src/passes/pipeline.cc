@@ -23,6 +23,8 @@ constexpr std::array kernel_passes{
     PassId::widen_int4,
     // Attention that no kernel computes is written out.
     PassId::decompose_attention,
+    // Rows that lie across memory need no copies.
+    PassId::decompose_softmax,
     // Random numbers become integer arithmetic, which fuses like any other.
     PassId::decompose_random,
     PassId::canonicalize,

@@ -25,6 +25,7 @@ struct TileLimits {
   int64_t elements;         ///< of a program's tile
   int64_t edge;             ///< of the square tiles used where two accesses run along different axes
   int64_t line;             ///< columns taken together where rows are combined
+  int64_t copied_line;      ///< columns taken together where rows are put together
   int64_t rows;             ///< elements along a program axis of a kernel with whole axes
   bool powers_of_two;
   bool stretches;           ///< whether such a tile is longer where an axis is shorter than its edge
@@ -34,14 +35,14 @@ struct TileLimits {
 /// in registers, and there are many programs. Those whose threads need not wait for each other hold a quarter as
 /// much, since some store while others load; half as much where they only move elements, which is soon done.
 TileLimits tile_limits(const Machine* machine, const FusionGroup& group) {
-  if (!machine || !machine->is_gpu()) return {8192, 64, 1, max_rows, false, false};
+  if (!machine || !machine->is_gpu()) return {8192, 64, 64, 1024, max_rows, false, false};
   ElementRegisters registers;
   for (const Op* op : group.members) registers.add(op);
   int64_t elements = rows_of_program(*machine, 1, registers.count());
   auto computes = [](const Op* op) { return op->info().elementwise != ElementwiseKind::None; };
   bool moves = std::ranges::none_of(group.members, computes);
-  if (group.reduced.empty()) return {elements / (moves ? 2 : 4), 64, 32, max_rows, true, true};
-  return {elements, 64, 32, elements, true, true};
+  if (group.reduced.empty()) return {elements / (moves ? 2 : 4), 64, 32, 32, max_rows, true, true};
+  return {elements, 64, 32, 32, elements, true, true};
 }
 
 TileLimits halved(TileLimits limits, int64_t times) {
@@ -49,6 +50,7 @@ TileLimits halved(TileLimits limits, int64_t times) {
     limits.elements /= 2;
     limits.edge = std::max<int64_t>(limits.edge / 2, 8);
     limits.line = std::max<int64_t>(limits.line / 2, 8);
+    limits.copied_line = std::max<int64_t>(limits.copied_line / 2, 8);
   }
   return limits;
 }
@@ -185,8 +187,9 @@ void choose_blocks(DimTable& table, KernelSpace& space, const std::vector<Buffer
     bool last = k + 1 == programs;
     int64_t limit = budget;
     if (last) space.across = runs_across(accesses, k, programs);
-    if (last && space.across) limit = std::max(limit, limits.line);
-    if (programs != space.rank() || !last) limit = std::min(limit, last ? limits.rows : max_rows);
+    int64_t line = last && space.across ? parts ? limits.copied_line : limits.line : 1;
+    limit = std::max(limit, line);
+    if (programs != space.rank() || !last) limit = std::min(limit, last ? std::max(limits.rows, line) : max_rows);
     if (last && programs > 1 && !space.extents[k]->constant())
       limit = std::min(limit, guessed_columns);
     if (space.transposes) limit = std::min(limit, last ? longest : crossed[k] ? limits.edge : int64_t(1));

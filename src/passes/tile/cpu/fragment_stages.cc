@@ -533,6 +533,11 @@ void FragmentStages::write_shared_loop(const Stage& stage) {
 void FragmentStages::write_nested(const Root& root) {
   int row = emitter_.row(), column = emitter_.column();
   std::vector<int> axes = root.unbound;
+  if (kind_of(root.op) == OpKind::Store && (column < 0 || !emitter_.is_bound(column))) {
+    // Columns are those of the memory, as far as it has any here.
+    auto found = std::ranges::find_if(axes, [&](int axis) { return stores_along(root.op, axis, emitter_.axes()); });
+    if (found != axes.end()) std::rotate(found, found + 1, axes.end());
+  }
   bool reduces = combines(root.op);
   bool rows = kind_of(root.op) == OpKind::Dot && may_choose_rows();
   if (rows) {

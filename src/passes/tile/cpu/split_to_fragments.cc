@@ -34,6 +34,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <map>
 #include <set>
@@ -180,28 +181,77 @@ class KernelSplit {
     return true;
   }
 
-  /// The axis that most accesses run along in steps of one element: that of the columns. Rows that are gathered lie
-  /// anywhere and cannot be columns.
+  /// Elements along an axis, or guessed ones.
+  int64_t extent_or_guess(int axis) const {
+    constexpr int64_t guessed = 1024;
+    return axis < 0 ? 1 : std::clamp<int64_t>(axes_.extent(axis)->constant().value_or(guessed), 1, guessed);
+  }
+
+  double elements_of(Value* value) const {
+    double elements = 1;
+    for (int axis : axes_.of(value)) elements *= double(extent_or_guess(axis));
+    return elements;
+  }
+
+  /// Which axis each access runs along in steps of one element, or -1.
+  int unit_axis(Op* access) const {
+    bool stores = access->is(tile::info(OpKind::Store));
+    Value* value = stores ? access->in(in::Store::value) : access->result();
+    Type memory = access->operand(stores ? 1 : 0)->type();
+    size_t rank = value->type()->rank(), lead = memory->rank() - rank;
+    for (size_t i = 0; i < rank; ++i) {
+      bool is_unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : i + 1 == rank;
+      if (is_unit && axes_.of(value, i) >= 0) return axes_.of(value, i);
+    }
+    return -1;
+  }
+
+  /// Instructions of accesses and reductions, about, if fragments have their columns along an axis: one for each vector
+  /// of what runs along it, one for each element of other accesses, and a tree for each reduction along it.
+  double cost_of_columns(int axis) const {
+    double lanes = double(context_.machine->is_gpu() ? 32 : context_.machine->lanes(4));
+    double used = std::min(double(extent_or_guess(axis)), lanes), cost = 0;
+    for (Op* op : accesses_) {
+      Value* value = op->is(tile::info(OpKind::Store)) ? op->in(in::Store::value) : op->result();
+      cost += elements_of(value) / (unit_axis(op) == axis ? used : 1);
+    }
+    for (Op* op : roots_) {
+      if (!common::is_along_axis(op)) continue;
+      bool is_along = axes_.of(op->operand(0), size_t(op->attr(common::Along::axis))) == axis;
+      cost += elements_of(op->operand(0)) / (runs_along(op->operand(0), axis) ? used : 1);
+      if (is_along) cost += elements_of(op->operand(0)) / double(extent_or_guess(axis)) * std::log2(lanes);
+    }
+    return cost;
+  }
+
+  /// The axis of the columns: of those that some access runs along in steps of one element, the one that costs least.
+  /// Rows that are gathered lie anywhere and cannot be columns.
   int contiguous_axis() const {
-    std::vector<int> votes(axes_.count());
+    std::set<int> candidates;
+    for (Op* op : accesses_) candidates.insert(unit_axis(op));
+    candidates.erase(-1);
     for (Op* op : accesses_) {
-      bool stores = op->is(tile::info(OpKind::Store));
-      Value* value = stores ? op->in(in::Store::value) : op->result();
-      Type memory = op->operand(stores ? 1 : 0)->type();
-      size_t lead = memory->rank() - value->type()->rank();
-      for (size_t i = 0; i < value->type()->rank(); ++i) {
-        bool last = i + 1 == value->type()->rank();
-        bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
-        int axis = axes_.of(value, i);
-        if (unit && axis >= 0) ++votes[size_t(axis)];
-      }
+      if (op->is(tile::info(OpKind::Gather))) candidates.erase(axes_.of(op->result(), 0));
     }
+    int best = -1;
+    double least = 0;
+    for (int axis : candidates) {
+      double cost = cost_of_columns(axis);
+      if (best < 0 || cost < least) best = axis, least = cost;
+    }
+    return best;
+  }
+
+  /// The axis of the rows of a kernel that only moves and computes elements: one that another access runs along in steps
+  /// of one element, so that fragments are transposed in registers. -1 where there is none.
+  int crossing_axis() const {
+    if (!roots_.empty() || context_.machine->is_gpu()) return -1;
     for (Op* op : accesses_) {
-      int rows = op->is(tile::info(OpKind::Gather)) ? axes_.of(op->result(), 0) : -1;
-      if (rows >= 0) votes[size_t(rows)] = 0;
+      int axis = unit_axis(op);
+      Value* value = op->is(tile::info(OpKind::Store)) ? op->in(in::Store::value) : op->result();
+      if (axis >= 0 && axis != column_ && runs_along(value, column_)) return axis;
     }
-    auto most = std::max_element(votes.begin(), votes.end());
-    return most == votes.end() || *most == 0 ? -1 : int(most - votes.begin());
+    return -1;
   }
 
   void choose_outer_axes() {
@@ -209,6 +259,7 @@ class KernelSplit {
     std::set<int> combined = combined_axes();
     if (dots_.empty()) {
       column_ = contiguous_axis();
+      row_ = crossing_axis();
     } else {
       row_ = axes_.of(dots_[0]->result(), 0);
       column_ = axes_.of(dots_[0]->result(), 1);
@@ -225,8 +276,9 @@ class KernelSplit {
       if (!combined.contains(axis) && is_outer(axis) && axis != row_ && axis != column_)
         outer_.push_back(axis);
     }
-    column_outside_ = can_be_outer(column_) && !roots_.empty();
-    if (!can_be_outer(row_)) row_ = -1;
+    if (!can_be_outer(row_) || (dots_.empty() && !can_be_outer(column_))) row_ = -1;
+    transposes_ = dots_.empty() && row_ >= 0;
+    column_outside_ = can_be_outer(column_) && (!context_.machine->is_gpu() || !roots_.empty());
     // Columns outside of rows: the panel of the right operand stays in the cache while rows pass
     // by.
     if (column_outside_) outer_.push_back(column_);
@@ -270,6 +322,11 @@ class KernelSplit {
     // steps 233, 8 steps 180 GFLOP/s).
     shape_.unroll = entry::read(schedule, schedule::key::unroll).value_or(shape_.unroll);
     while (shape_.run % shape_.unroll != 0) --shape_.unroll;
+    if (transposes_) {
+      constexpr int64_t rows = 8;
+      shape_.rows = rows;
+      column_extent_ = shape_.lanes;
+    }
     if (dots_.empty()) return;
     if (takes_pairs()) unit_ = pair_unit(machine);
     if (unit_ == PairUnit::Matrix) {
@@ -561,6 +618,7 @@ class KernelSplit {
   std::vector<int> outer_;  ///< axes with loops outside of everything, outermost first
   int row_ = -1;
   int column_ = -1;
+  bool transposes_ = false;    ///< memory runs along the rows of fragments, too
   bool back_to_back_ = false;  ///< the rows of the dots are the columns of fragments
   bool column_outside_ = false;
   std::vector<UnusedKey> unused_;  ///< keys of the schedule
