@@ -55,6 +55,8 @@ std::string parameters(Op* func) {
 /// The number of registers of a thread beyond which higher occupancy gains less than fewer
 /// instructions, and the registers needed besides values live across blocks.
 constexpr int64_t enough_registers = 64, registers_within_block = 20;
+/// How many of a kernel's registers values may be too many by, as far as is known before it is assembled.
+constexpr int64_t few_registers = 16;
 
 /// The most registers of a thread where roles take registers from each other, else 0.
 int64_t reallocated_registers(Op* func) {
@@ -79,6 +81,9 @@ int64_t blocks_together(Op* func, int64_t needed, const Machine& machine) {
   if (reallocated_registers(func)) return 1;
   int64_t each = std::min(std::max(enough_registers, (needed + 7) / 8 * 8), registers_of_thread(func, machine));
   int64_t blocks = machine.gpu.registers / (func->required(Func::threads) * each);
+  // With a few registers less there may be many more; where they are missing, the assembler gets those back (ptxas.cc).
+  int64_t most = machine.gpu.registers / (func->required(Func::threads) * enough_registers);
+  if (each <= enough_registers + few_registers && 3 * most >= 4 * blocks) blocks = most;
   int64_t shared = func->attr(Func::shared).value_or(0);
   if (shared > 0) blocks = std::min(blocks, machine.gpu.shared_per_block / shared);
   return std::clamp<int64_t>(blocks, 1, machine.gpu.blocks);

@@ -12,17 +12,21 @@ namespace tessera {
 namespace {
 
 constexpr int64_t shorter[] = {16, 64, 128, 256, 512, 1024};
-constexpr int64_t any[] = {16, 128, 512, 1024, 2048, 8192};
+constexpr int64_t combined[] = {16, 64, 128, 256, 512, 1024, 2048};
+constexpr int64_t any[] = {16, 128, 512, 1024, 2048, 4096, 8192};
 constexpr int64_t columns[] = {4, 16, 64, 128, 256};
 constexpr int64_t lines[] = {32, 64, 128, 256, 512};
 constexpr int64_t longer[] = {1024, 2048, 4096, 8192, 16384, 32768};
+constexpr int64_t stored[] = {1024, 2048, 4096, 6144, 8192, 10240, 12288, 16384, 24576, 32768};
 
 }  // namespace
 
 std::span<const int64_t> short_rows() { return shorter; }
+std::span<const int64_t> short_combined_rows() { return combined; }
 std::span<const int64_t> short_columns() { return columns; }
 std::span<const int64_t> short_lines() { return lines; }
 std::span<const int64_t> long_rows() { return longer; }
+std::span<const int64_t> stored_rows() { return stored; }
 
 bool is_row_of_any(int64_t extent) { return std::ranges::count(any, extent) > 0; }
 int64_t longest_of_any() { return std::ranges::max(any); }

@@ -17,12 +17,17 @@ namespace tessera {
 /// Greatest extents of rows of which a program takes several, ascending: near enough to each other that half of a
 /// tile is there, mostly.
 std::span<const int64_t> short_rows();
+/// The same of rows that are only combined, whose elements need no registers.
+std::span<const int64_t> short_combined_rows();
 /// The same of columns that a program combines, and of lines whose elements it computes one by one: what is not
 /// there of them costs little.
 std::span<const int64_t> short_columns();
 std::span<const int64_t> short_lines();
 /// The same of rows that a program's registers hold one at a time.
 std::span<const int64_t> long_rows();
+/// The same of rows that the program stores as well: each element costs more than where it is only combined, so there
+/// are extents between the powers of two.
+std::span<const int64_t> stored_rows();
 /// Whether there are kernels for rows of that extent that are no whole vectors, too: fewer extents have them.
 bool is_row_of_any(int64_t extent);
 int64_t longest_of_any();

@@ -171,8 +171,8 @@ Facts KernelNeeds::vectors_beside_computed() const {
 
 std::vector<Dim> KernelNeeds::whole_extents() const {
   std::vector<Dim> found;
-  for_each_tile([&](Type tile) {
-    for (Dim dim : tile->dims) {
+  for_each_tile([&](Value* tile) {
+    for (Dim dim : tile->type()->dims) {
       if (!dim->constant() && std::ranges::count(found, dim) == 0) found.push_back(dim);
     }
   });
@@ -208,6 +208,34 @@ int64_t KernelNeeds::loads_along(Dim extent) const {
   return count;
 }
 
+int64_t KernelNeeds::own_rows(Dim extent) const {
+  int64_t count = 0;
+  walk(kernel_, [&](Op* op) {
+    if (!op->is(schedule::info(OpKind::Load)) || std::ranges::count(op->result()->type()->dims, extent) == 0) return;
+    const std::vector<Dim>& dims = op->in(in::Load::memory)->type()->dims;
+    count += std::ranges::any_of(dims, [&](Dim dim) { return dim != extent && !dim->is_constant(1); });
+  });
+  return count;
+}
+
+bool KernelNeeds::stores_along(Dim extent) const {
+  bool found = false;
+  walk(kernel_, [&](Op* op) {
+    found |= op->is(schedule::info(OpKind::Store)) &&
+             std::ranges::count(op->in(in::Store::value)->type()->dims, extent) > 0;
+  });
+  return found;
+}
+
+bool KernelNeeds::stores_reduced(Dim extent) const {
+  bool reduces = false, scans = false;
+  walk(kernel_, [&](Op* op) {
+    reduces |= op->is(schedule::info(OpKind::Reduce));
+    scans |= op->is(schedule::info(OpKind::Scan));
+  });
+  return reduces && !scans && stores_along(extent);
+}
+
 bool KernelNeeds::combines() const {
   bool found = false;
   walk(kernel_, [&](Op* op) {
@@ -217,10 +245,9 @@ bool KernelNeeds::combines() const {
 }
 
 bool KernelNeeds::returns_to_rows(Dim extent) const {
-  bool stores = false, is_short = true;
+  bool is_short = true;
   auto runs_along = [&](Type type) { return std::ranges::count(type->dims, extent) > 0; };
   walk(kernel_, [&](Op* op) {
-    stores |= op->is(schedule::info(OpKind::Store)) && runs_along(op->in(in::Store::value)->type());
     is_short &= !op->is(schedule::info(OpKind::Scan));
     Type tile = op->result_count() == 1 ? op->result()->type() : nullptr;
     if (!tile || !tile->is(TypeKind::Tile) || !runs_along(tile)) return;
@@ -228,7 +255,7 @@ bool KernelNeeds::returns_to_rows(Dim extent) const {
     ElementwiseKind kind = op->info().elementwise;
     is_short &= byte_size(dtype) <= 4 && (kind == ElementwiseKind::None || element_cost(kind, dtype) == 1);
   });
-  return stores && is_short && combines();
+  return stores_along(extent) && is_short && combines();
 }
 
 int64_t KernelNeeds::held_in_loops(int64_t threads) const {
@@ -250,12 +277,35 @@ int64_t KernelNeeds::largest_tile(const Extents& extents) const {
   int64_t largest = 0;
   ElementRegisters element;
   walk(kernel_, [&](Op* op) { element.add(op); });
-  for_each_tile([&](Type tile) {
-    int64_t registers = std::max<int64_t>(1, byte_size(tile->dtype) / 4);
-    for (Dim dim : tile->dims) registers *= extent_in(extents, dim).value_or(1);
+  for_each_tile([&](Value* tile) {
+    bool is_one_row = tile->type()->rank() < 2 || tile->type()->dims[0]->is_constant(1);
+    bool is_narrow = is_one_row && is_place(tile);
+    int64_t registers = is_narrow ? 1 : std::max<int64_t>(1, byte_size(tile->type()->dtype) / 4);
+    for (Dim dim : tile->type()->dims) registers *= extent_in(extents, dim).value_or(1);
     largest = std::max(largest, registers);
   });
   return largest * element.held();
+}
+
+bool KernelNeeds::is_place(Value* value) {
+  Op* def = value->def();
+  if (value->type()->dtype != DType::I64 || !def) return false;
+  auto is_of_places = [](Op* op) {
+    switch (schedule::kind_of(op)) {
+      case OpKind::Iota:
+      case OpKind::Splat:
+      case OpKind::Broadcast:
+      case OpKind::Reshape: return true;
+      default: return op->info().elementwise == ElementwiseKind::Select;
+    }
+  };
+  bool fits = is_of_places(def);
+  for (Use* use = value->first_use(); use; use = use->next()) {
+    Op* user = use->owner();
+    bool takes_extreme = user->is(schedule::info(OpKind::Reduce)) && user->attr(attr::Reduce::kind) != "sum";
+    fits &= takes_extreme || is_of_places(user);
+  }
+  return fits;
 }
 
 bool KernelNeeds::is_made_of_products(Value* value, std::set<Value*>& seen) {

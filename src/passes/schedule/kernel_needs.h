@@ -59,8 +59,14 @@ class KernelNeeds {
   Dim row_extent() const;
   /// How many tiles with that extent are loaded.
   int64_t loads_along(Dim extent) const;
+  /// The same of those that are rows of the program's own, not the same for all programs.
+  int64_t own_rows(Dim extent) const;
   /// Whether some elements are combined.
   bool combines() const;
+  /// Whether what is stored has that extent.
+  bool stores_along(Dim extent) const;
+  /// Whether rows of that extent are reduced, and what is computed of the results has it, too.
+  bool stores_reduced(Dim extent) const;
   /// Whether rows of that extent are read to combine them and again for what is stored, and are a register for each
   /// element and short to compute: a thread may hold many of them.
   bool returns_to_rows(Dim extent) const;
@@ -72,6 +78,8 @@ class KernelNeeds {
   int64_t largest_tile(const Extents& extents) const;
 
  private:
+  /// Whether the integers of 64 bits are places of extremes alone, of which narrow_integers makes such of 32 bits.
+  static bool is_place(Value* value);
   /// Whether a dot's result is among what the tile is computed from, element by element.
   static bool is_made_of_products(Value* value, std::set<Value*>& seen);
   /// Whether a dot adds to the value, in its place.
@@ -87,7 +95,7 @@ class KernelNeeds {
   void for_each_tile(F&& visit) const {
     walk(kernel_, [&](Op* op) {
       for (unsigned i = 0; i < op->result_count(); ++i) {
-        if (op->result(i)->type()->is(TypeKind::Tile)) visit(op->result(i)->type());
+        if (op->result(i)->type()->is(TypeKind::Tile)) visit(op->result(i));
       }
     });
   }

@@ -21,6 +21,8 @@
 // Choices that sizes decide at compile time are taken here: what can never run goes away.
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <set>
@@ -56,6 +58,10 @@ namespace {
 constexpr int64_t most_warps = 16, most_row_registers = 64;
 /// Registers of a thread from which on more threads take a row that is the only one.
 constexpr int64_t few_row_registers = 8;
+/// Warps that walk one of many rows, and programs of a multiprocessor from which on there are many.
+constexpr int64_t few_warps = 4, programs_of_few = 4;
+/// Elements of 16 bits that a thread moves at once, at most.
+constexpr int64_t vector_elements = 8;
 /// Of accesses of neighbours that are no whole vectors.
 constexpr int64_t pair_bytes = 4;
 /// Extents for whole axes of dots, and how many registers of a thread the largest tile may have then: an
@@ -299,15 +305,11 @@ class Specialisation {
       all.insert(all.end(), any.begin(), any.end());
       return;
     }
-    Dim extent = needs.row_extent();
-    bool is_own = bool(kernel->attr(common::Kernel::own));
-    std::vector<int64_t> rows = extent ? rows_within(kernel, extent) : std::vector<int64_t>{};
-    bool bounded = rows.size() == 1;
-    // One row of numbers of 32 bits, and nothing else that has its extent and needs registers beside it.
-    // For sm_80 the assembler spills a few registers of such a kernel.
-    bool is_alone = extent && machine_.gpu.has_wgmma && needs.largest_tile({{extent, 1}}) == 1 &&
-                    needs.loads_along(extent) == 1;
-    bool held = extent && !vectors.empty() && add_rows(kernel, extent, rows, vectors, is_alone ? most_warps : 0, all);
+    Rows rows = rows_of(kernel, needs);
+    Dim extent = rows.extent;
+    bool bounded = rows.extents.size() == 1, is_own = bool(kernel->attr(common::Kernel::own));
+    if (rows.walks && !rows.alone && !vectors.empty()) add_walk(kernel, extent, vectors, all);
+    bool held = extent && !vectors.empty() && add_rows(kernel, extent, rows.extents, vectors, rows.with_vectors, all);
     if (!vectors.empty() && !bounded) all.push_back(copy(kernel, vectors));
     // What an operand is computed of is narrower, and half a vector of it, or less, is as many elements. Threads that
     // compute an operand of single elements have no time for those of the other one, too.
@@ -320,27 +322,25 @@ class Specialisation {
     if (is_less(beside, vectors) && !bounded) all.push_back(copy(kernel, beside));
     // Rows that are walked in a loop are long where shorter ones have kernels of their own.
     if (held && !bounded && !is_own) set_warps(all.back(), most_warps);
-    // To read rows again costs more where it is no vectors that are read.
-    bool returns = extent && !is_own && machine_.gpu.has_wgmma && needs.returns_to_rows(extent);
-    int64_t warps_of_long = returns ? 2 * most_warps : is_alone ? most_warps : 0;
-    auto is_for_any = [&](int64_t row) { return is_row_of_any(row) || (returns && row > longest_of_any()); };
     // Long rows of an even number of 16-bit elements are half as many accesses.
     bool has_pairs = extent && !bounded && !vectors.empty() && needs.combines();
     Facts pairs = has_pairs ? needs.vectors({.bytes = pair_bytes}) : Facts{};
     if (!pairs.empty()) {
       std::vector<int64_t> some;
-      std::ranges::copy_if(rows, std::back_inserter(some), is_for_any);
-      bool are_held = add_rows(kernel, extent, some, pairs, warps_of_long, all);
+      std::ranges::copy_if(rows.extents, std::back_inserter(some), [&](int64_t row) { return rows.are_for_pairs(row); });
+      if (rows.walks) add_walk(kernel, extent, pairs, all);
+      bool are_held = add_rows(kernel, extent, some, pairs, rows.with_pairs, all);
       all.push_back(copy(kernel, pairs));
       if (are_held && !is_own) set_warps(all.back(), most_warps);
     }
     // What only moves elements walks longer rows in a loop as well, if it is no vectors that it moves.
+    if (rows.walks && !vectors.empty()) add_walk(kernel, extent, {}, all);
     size_t first = all.size();
-    bool any = bounded ? vectors.empty() || is_row_of_any(rows[0]) : vectors.empty() || needs.combines();
-    held = extent && any && add_rows(kernel, extent, rows, {}, warps_of_long, all);
+    bool any = bounded ? vectors.empty() || is_row_of_any(rows.extents[0]) : vectors.empty() || needs.combines();
+    held = extent && any && add_rows(kernel, extent, rows.extents, {}, rows.with_any, all);
     // What combines elements may have no place for longer rows (split_large_tiles).
     for (size_t i = first; i < all.size() && !bounded && !vectors.empty(); ++i) {
-      if (!is_for_any(rows[i - first])) all[i]->set(common::Kernel::fallback, true);
+      if (!rows.are_for_any(bound_of(all[i], extent).value())) all[i]->set(common::Kernel::fallback, true);
     }
     if (bounded && !all.empty()) return;
     if (held && !bounded && !is_own) set_warps(kernel, most_warps);
@@ -357,13 +357,58 @@ class Specialisation {
     set_warps(kernel, wanted);
   }
 
-  /// The extent that the kernel's assumptions keep rows within, or all that registers may hold one at a time.
-  std::vector<int64_t> rows_within(Op* kernel, Dim extent) {
+  /// How a program's threads hold a row.
+  struct RowThreads {
+    int64_t most;           ///< registers of a thread for it, at most
+    int64_t warps_of_long;  ///< warps for rows that are too long for that; 0: there are no kernels for those
+  };
+
+  /// The rows that a kernel's programs take whole, and what is done with them.
+  struct Rows {
+    Dim extent = nullptr;              ///< null: there are none
+    std::vector<int64_t> extents = {}; ///< of kernels that hold them
+    bool alone = false;    ///< one row of numbers of 32 bits, and nothing else that has its extent and needs registers
+    bool walks = false;    ///< where they are long and many, few warps walk each
+    bool stores = false;   ///< what is computed of them and of what they are combined to is stored
+    bool returns = false;  ///< the same, and it is short to compute
+    RowThreads with_vectors = {}, with_pairs = {}, with_any = {};
+
+    bool are_for_any(int64_t row) const { return is_row_of_any(row) || (returns && is_for_stores(row)); }
+    bool are_for_pairs(int64_t row) const { return is_row_of_any(row) || (stores && is_for_stores(row)); }
+    static bool is_for_stores(int64_t row) { return row > longest_of_any() || !std::has_single_bit(uint64_t(row)); }
+  };
+
+  Rows rows_of(Op* kernel, const KernelNeeds& needs) {
+    Rows rows{.extent = needs.row_extent()};
+    if (!rows.extent) return rows;
+    bool is_own = bool(kernel->attr(common::Kernel::own)), has_wgmma = machine_.gpu.has_wgmma;
+    // For sm_80 the assembler spills a few registers of such a kernel.
+    rows.alone = has_wgmma && needs.largest_tile({{rows.extent, 1}}) == 1 && needs.loads_along(rows.extent) == 1;
+    rows.stores = !is_own && needs.stores_reduced(rows.extent);
+    rows.returns = rows.stores && has_wgmma && needs.returns_to_rows(rows.extent);
+    std::optional<int64_t> bound = bound_of(kernel, rows.extent);
+    std::span<const int64_t> extents = rows.stores ? stored_rows() : long_rows();
+    rows.extents = bound ? std::vector{*bound} : std::vector(extents.begin(), extents.end());
+    rows.walks = !bound && !is_own && needs.combines() && !needs.stores_along(rows.extent);
+    // Fewer warps with more of a row each have less to combine. More than one row is not read again in a loop, and none
+    // where it is no vectors that are read.
+    int64_t most = row_registers(machine_);
+    bool is_read_once = rows.alone || (rows.stores && has_wgmma && needs.own_rows(rows.extent) > 1);
+    int64_t warps_of_long = rows.returns ? 2 * most_warps : rows.alone ? most_warps : 0;
+    rows.with_any = {most, warps_of_long};
+    rows.with_pairs = {rows.stores ? most * 5 / 4 : most, warps_of_long};
+    rows.with_vectors = {rows.stores ? most * 3 / 2 : most, is_read_once ? most_warps : 0};
+    if (rows.stores && rows.alone) rows.with_vectors.most = most_row_registers;
+    return rows;
+  }
+
+  /// The extent that the kernel's assumptions keep rows within.
+  static std::optional<int64_t> bound_of(Op* kernel, Dim extent) {
     for (const DimFact& fact : read_facts(kernel->attr(common::Kernel::assume))) {
       bool bounds = fact.relation == Relation::LessEqual && fact.left == extent && fact.right->constant();
-      if (bounds) return {*fact.right->constant()};
+      if (bounds) return *fact.right->constant();
     }
-    return {long_rows().begin(), long_rows().end()};
+    return std::nullopt;
   }
 
   /// Whether all of the kernel's axes are taken whole: no other program keeps the machine busy.
@@ -374,19 +419,29 @@ class Specialisation {
     });
   }
 
+  /// Warps that hold so many registers of each lane, at most so many of them in a thread.
+  static int64_t warps_for(int64_t registers, int64_t most) {
+    return int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, (registers + most - 1) / most))));
+  }
+
   /// Copies for rows that registers hold; false where there are none. With vectors they leave empty rows to others.
   /// Rows that are too long for them are held by so many warps, whose threads have a multiprocessor's registers.
-  bool add_rows(Op* kernel, Dim extent, const std::vector<int64_t>& rows, const Facts& also, int64_t warps_of_long,
+  bool add_rows(Op* kernel, Dim extent, const std::vector<int64_t>& rows, const Facts& also, const RowThreads& threads,
                 std::vector<Op*>& all) {
     KernelNeeds needs(kernel);
     size_t before = all.size();
     for (int64_t row : rows) {
       int64_t registers = needs.largest_tile({{extent, row}}) / machine_.gpu.warp_size;
-      int64_t warps = std::max<int64_t>(1, registers / row_registers(machine_));
-      bool is_long = warps > most_warps && warps_of_long && registers <= most_warps * most_row_registers;
-      if (is_long) warps = warps_of_long;
+      int64_t warps = std::max(warps_for(registers, threads.most),
+                               std::min(row_warps, warps_for(registers, row_registers(machine_))));
+      bool is_longer = registers > most_warps * row_registers(machine_);
+      bool is_long = is_longer && threads.warps_of_long && registers <= most_warps * most_row_registers;
+      if (is_long) warps = threads.warps_of_long;
       if (is_one_program(kernel)) warps = std::max(warps, std::min(most_warps, registers / few_row_registers));
-      if (warps > most_warps && !is_long) break;
+      if (is_longer && !is_long) break;
+      // What pad_tiles makes of it is a longer row that has a kernel.
+      bool is_padded = row % (warps * machine_.gpu.warp_size * vector_elements) != 0;
+      if (is_padded && !std::has_single_bit(uint64_t(row))) continue;
       Facts facts = also;
       add_facts(facts, {{Relation::LessEqual, extent, table_.constant(row)}});
       if (!also.empty()) add_facts(facts, {{Relation::GreaterEqual, extent, table_.constant(1)}});
@@ -396,6 +451,32 @@ class Specialisation {
       all.push_back(special);
     }
     return all.size() > before;
+  }
+
+  /// Programs of a launch of the kernel.
+  Dim programs_of(Op* kernel) {
+    Dim programs = table_.constant(1);
+    for (Attr axis : kernel->attr(attr::Kernel::axes)) {
+      using entry::Axis;
+      if (!entry::read(axis, Axis::grid)) continue;
+      programs = table_.mul(programs, table_.ceildiv(entry::read(axis, Axis::extent), entry::read(axis, Axis::block)));
+    }
+    return programs;
+  }
+
+  /// A copy by which few warps walk each of many long rows, which are only combined. Each warp of a program takes as
+  /// long for its start and its part of the result as for a thousand elements, and other rows are loaded meanwhile.
+  /// Places in such rows are numbers of 32 bits (narrow_integers).
+  void add_walk(Op* kernel, Dim extent, const Facts& also, std::vector<Op*>& all) {
+    int64_t held = few_warps * machine_.gpu.warp_size * row_registers(machine_);
+    int64_t many = programs_of_few * machine_.gpu.peaks.multiprocessors;
+    Facts facts = also;
+    add_facts(facts, {{Relation::Greater, extent, table_.constant(held)},
+                      {Relation::Less, extent, table_.constant(INT32_MAX)},
+                      {Relation::GreaterEqual, programs_of(kernel), table_.constant(many)}});
+    Op* special = copy(kernel, facts);
+    set_warps(special, few_warps);
+    all.push_back(special);
   }
 
   Op* copy(Op* kernel, const Facts& facts) {

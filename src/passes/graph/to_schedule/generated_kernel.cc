@@ -189,7 +189,13 @@ std::vector<Op*> GraphLowering::short_row_kernels(const FusionGroup& group, cons
   std::vector<Op*> kernels;
   // Where rows are cut there are few, so that a program for several of them leaves the others idle.
   if (in_parts_ || !context_.machine || !context_.machine->is_gpu()) return kernels;
-  auto extents = group.reduced.empty() ? short_lines() : general.across ? short_columns() : short_rows();
+  auto is_whole = [&](int axis) { return axis >= 0 && group.whole[size_t(axis)]; };
+  bool stores = std::ranges::any_of(group.outputs, [&](Value* output) {
+    auto map = group.maps.find(output);
+    return map == group.maps.end() || std::ranges::any_of(map->second, is_whole);
+  });
+  auto rows = stores ? short_rows() : short_combined_rows();
+  auto extents = group.reduced.empty() ? short_lines() : general.across ? short_columns() : rows;
   for (int64_t most : extents) {
     std::optional<GeneratedKernel> made = make_generated(group, most);
     if (!made) break;

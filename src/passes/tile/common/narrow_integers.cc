@@ -73,8 +73,7 @@ class IntegerNarrowing {
       }
       case OpKind::Dim: return fits(op->attr(attr::Dim::value));
       case OpKind::Iota: {
-        std::optional<int64_t> extent = value->type()->dims[size_t(op->attr(attr::Iota::axis))]->constant();
-        return !op->in(in::Iota::start) && extent && fits(*extent);
+        return !op->in(in::Iota::start) && fits(value->type()->dims[size_t(op->attr(attr::Iota::axis))]);
       }
       case OpKind::Splat:
       case OpKind::Broadcast:

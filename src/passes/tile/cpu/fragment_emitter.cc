@@ -139,6 +139,26 @@ FragmentEmitter::Values FragmentEmitter::bound_loop(int axis, Value* lo, Value* 
   return in_loop(loop, bound);
 }
 
+FragmentEmitter::Values FragmentEmitter::copied_loop(int axis, Value* hi, int64_t extent, Value* domain,
+                                                     const Values& inits, const LoopBody& body) {
+  Op* loop = tile::for_loop(builder(), zero_, hi, index(extent * copies_), inits);
+  auto bound = [&](const Values& carried) {
+    Value* start = loop->region()->front()->arg(0);
+    Values values = carried;
+    for (int64_t copy = 0; copy < copies_; ++copy) {
+      Scope scope;
+      scope.block = scopes_.back().block;
+      Value* here = copy ? tile::add(builder(), start, index(copy * extent)) : start;
+      bindings_[axis] = {here, extent, nullptr, domain, scopes_.size()};
+      values = inside(nullptr, std::move(scope), body, values);
+      scopes_.pop_back();
+      bindings_.erase(axis);
+    }
+    return values;
+  };
+  return in_loop(loop, bound);
+}
+
 Value* FragmentEmitter::total(int axis, Value* domain) {
   Value* extent = tile::dim(builder(), axes_.extent(axis));
   if (!domain) return extent;
@@ -165,7 +185,13 @@ FragmentEmitter::Values FragmentEmitter::loop(int axis, int64_t extent, Value* d
     return tail_loop(axis, index(whole), index(*known), extent, domain, tail, values, body);
   }
   Value* whole = tile::round_down(builder(), count, extent);
-  Values values = bound_loop(axis, zero_, whole, extent, nullptr, domain, inits, body);
+  Values values = inits;
+  Value* done = zero_;
+  if (copies_ > 1 && extent > 1) {
+    done = tile::round_down(builder(), count, extent * copies_);
+    values = copied_loop(axis, done, extent, domain, values, body);
+  }
+  values = bound_loop(axis, done, whole, extent, nullptr, domain, values, body);
   bool divides = extent == 1 || (!domain && is_multiple_of(axes_.extent(axis), extent));
   return divides ? values : tail_loop(axis, whole, count, extent, domain, tail, values, body);
 }

@@ -80,6 +80,8 @@ class FragmentEmitter {
   int row() const { return row_; }
   int column() const { return column_; }
   void set_shape(int row, int column) { row_ = row, column_ = column; }
+  /// From now on iterations of whole fragments do so many of them.
+  void set_copies(int64_t copies) { copies_ = copies; }
 
   /// Runs `body` for the fragments of `axis` in order, up to the limit `domain` (old; null: the
   /// whole extent), carrying values from one to the next; gives the last ones.
@@ -196,6 +198,8 @@ class FragmentEmitter {
   /// `total` is given in a tail: the number of elements, from which each iteration's rest follows.
   Values bound_loop(int axis, Value* lo, Value* hi, int64_t extent, Value* total, Value* domain,
                     const Values& inits, const LoopBody& body);
+  /// Iterations of as many fragments as are copied.
+  Values copied_loop(int axis, Value* hi, int64_t extent, Value* domain, const Values& inits, const LoopBody& body);
   Values tail_loop(int axis, Value* lo, Value* total, int64_t extent, Value* domain, TailKind tail,
                    const Values& inits, const LoopBody& body);
   Values run_within(int axis, Value* block, Value* count, int64_t unroll, Value* domain,
@@ -232,6 +236,7 @@ class FragmentEmitter {
   Value* zero_ = nullptr;
   int row_ = -1;
   int column_ = -1;
+  int64_t copies_ = 1;  ///< fragments of an iteration
   uint32_t first_op_ = 0;  ///< number of the first op that is written
   bool failed_ = false;
 };

@@ -20,6 +20,7 @@ struct FragmentChoice {
   int64_t unroll = 1;  ///< steps of k in one iteration of the innermost loop
   int64_t run = 16;    ///< steps of k that lie together in a panel of the left operand
   int64_t steps = 1;   ///< elements of an axis, other than the columns at hand, that an iteration takes as rows
+  int64_t copies = 1;  ///< fragments of an iteration, but for the last ones, where their extent is not known
   bool keeps = true;   ///< values that several stages need may be kept in scratch memory
 };
 

@@ -311,6 +311,9 @@ class KernelSplit {
       int64_t together = rows_read() > 1 ? 1 : 2;
       shape_.width = shape_.lanes * std::max<int64_t>(1, row_registers(machine) / together / registers.count());
       shape_.keeps = false;
+      // Few threads have loads of several iterations in flight. Stores would hold those of a later one up.
+      constexpr int64_t few = 128;
+      if (shape_.lanes <= few && !column_outside_ && only_combines()) shape_.copies = 2;
       if (column_outside_ && combines_rows()) choose_gpu_columns();
       return;
     }
@@ -391,6 +394,15 @@ class KernelSplit {
     std::set<int> combined = combined_axes();
     combined.erase(column_);
     return !combined.empty();
+  }
+
+  /// Whether nothing is stored that runs along what is combined.
+  bool only_combines() const {
+    std::set<int> combined = combined_axes();
+    auto is_stored = [&](int axis) {
+      return std::ranges::any_of(stores_, [&](Op* store) { return runs_along(store->in(in::Store::value), axis); });
+    };
+    return scatters_.empty() && !combined.empty() && std::ranges::none_of(combined, is_stored);
   }
 
   /// As many columns as there are, in whole warps, and rows for the other threads: each thread then has independent
@@ -486,6 +498,7 @@ class KernelSplit {
     Block* body = split->region()->add_block();
     FragmentEmitter emitter(kernel_, context_, axes_, body, sharing_.add_parameters(body));
     FragmentStages stages(emitter, shape_);
+    emitter.set_copies(shape_.copies);
     pack(emitter);
     multiply_back_to_back(emitter, stages);
     emitter.set_shape(row_, column_);
