@@ -13,6 +13,7 @@
 //   rows      an axis that is taken whole becomes a constant extent that registers can hold (with what lies past the
 //             end masked), for a few extents, or for the one that the kernel was made for (row_tiles.h); only longer
 //             rows are walked in a loop. Where they cannot be, fallback kernels are for all that are not longer.
+//   walks     many long rows that are only combined are walked by few warps each.
 //   rivals    of several kernels with roles a launch takes the one that takes the fewest clocks for its sizes, by a
 //             model of the machine (launch_cost.h): large tiles for large results, small ones where there are few.
 //   depths    axes that a kernel with dots takes whole, the head dimensions of attention, become constants
@@ -327,7 +328,8 @@ class Specialisation {
     Facts pairs = has_pairs ? needs.vectors({.bytes = pair_bytes}) : Facts{};
     if (!pairs.empty()) {
       std::vector<int64_t> some;
-      std::ranges::copy_if(rows.extents, std::back_inserter(some), [&](int64_t row) { return rows.are_for_pairs(row); });
+      auto are_for_pairs = [&](int64_t row) { return rows.are_for_pairs(row); };
+      std::ranges::copy_if(rows.extents, std::back_inserter(some), are_for_pairs);
       if (rows.walks) add_walk(kernel, extent, pairs, all);
       bool are_held = add_rows(kernel, extent, some, pairs, rows.with_pairs, all);
       all.push_back(copy(kernel, pairs));

@@ -487,7 +487,7 @@ TEST_CASE("kernels that the sizes of a signature never need are not made") {
 
 TEST_CASE("fallback kernels are dropped where one kernel is for all sizes") {
   for (std::string_view machine : gpu_machines) {
-    GpuProgram program(*cases_named({"scan of rows of any size"}).at(0), machine);
+    GpuProgram program(*cases_named({"softmax, any size"}).at(0), machine);
     auto fallbacks = [&] {
       return std::ranges::count_if(
           program.kernels(), [](Op* kernel) { return kernel->has(common::Kernel::fallback); });

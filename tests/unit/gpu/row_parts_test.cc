@@ -3,40 +3,16 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
-#include <limits>
 
-#include "unit/gpu/gpu_program.h"
+#include "unit/gpu/row_cases.h"
 
 using namespace tessera;
 using namespace tessera::test;
 
 namespace {
 
-constexpr std::string_view hopper = "cuda:sm_90a";
-constexpr double inf = std::numeric_limits<double>::infinity();
-constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
-
-GpuCase rows_case(const std::string& name, const std::string& arguments, const std::string& body, size_t results,
-                  const std::vector<DimValues>& sizes, double bound) {
-  return {name, "", "", results, {}, sizes, bound, "import tessera.nn as nn\n@jit\ndef f(" + arguments + "):\n" + body};
-}
-
 const std::vector<DimValues> long_rows = {
     {{"M", 1}, {"N", 81920}}, {{"M", 2}, {"N", 81957}}, {{"M", 1}, {"N", 82001}}};
-
-/// The program of a case before its kernels become instructions.
-struct Tiles : GpuProgram {
-  explicit Tiles(const GpuCase& of) : GpuProgram(of, hopper) { advance_to(PassId::tile_to_nv); }
-};
-
-void check_values(const GpuCase& each) {
-  INFO(each.name);
-  Tiles program(each);
-  for (const DimValues& dims : each.sizes) {
-    Tensors arguments = program.arguments(dims);
-    CHECK(largest_difference(program.values(arguments, dims), program.expected(arguments)) <= each.bound);
-  }
-}
 
 /// Puts numbers at places of a row.
 void put(TensorValue& x, int64_t row, std::initializer_list<std::pair<int64_t, double>> numbers) {
