@@ -55,7 +55,7 @@ std::string parameters(Op* func) {
 /// The number of registers of a thread beyond which higher occupancy gains less than fewer
 /// instructions, and the registers needed besides values live across blocks.
 constexpr int64_t enough_registers = 64, registers_within_block = 20;
-/// How many of a kernel's registers values may be too many by, as far as is known before it is assembled.
+/// By how many registers a kernel may seem to need too many before it is assembled.
 constexpr int64_t few_registers = 16;
 
 /// The most registers of a thread where roles take registers from each other, else 0.
@@ -81,9 +81,11 @@ int64_t blocks_together(Op* func, int64_t needed, const Machine& machine) {
   if (reallocated_registers(func)) return 1;
   int64_t each = std::min(std::max(enough_registers, (needed + 7) / 8 * 8), registers_of_thread(func, machine));
   int64_t blocks = machine.gpu.registers / (func->required(Func::threads) * each);
-  // With a few registers less there may be many more; where they are missing, the assembler gets those back (ptxas.cc).
+  // With a few registers less there may be room for a third more. Where those are missing, the assembler gets them back
+  // with one block fewer (ptxas.cc).
   int64_t most = machine.gpu.registers / (func->required(Func::threads) * enough_registers);
-  if (each <= enough_registers + few_registers && 3 * most >= 4 * blocks) blocks = most;
+  bool is_worth_it = most == blocks + 1 && 3 * most >= 4 * blocks;
+  if (each <= enough_registers + few_registers && is_worth_it) blocks = most;
   int64_t shared = func->attr(Func::shared).value_or(0);
   if (shared > 0) blocks = std::min(blocks, machine.gpu.shared_per_block / shared);
   return std::clamp<int64_t>(blocks, 1, machine.gpu.blocks);

@@ -282,8 +282,11 @@ std::string many_values(int lanes) {
 }  // namespace
 
 TEST_CASE("blocks share a multiprocessor as far as their values fit its registers") {
-  auto blocks = [](int lanes) {
-    std::string ptx = PtxFixture().emit(many_values(lanes), "cuda:sm_90a");
+  auto blocks = [](int lanes, const std::string& threads = "128") {
+    std::string kernel = many_values(lanes), given = "threads = 128";
+    for (size_t at = 0; (at = kernel.find(given, at)) != std::string::npos; ++at)
+      kernel.replace(at, given.size(), "threads = " + threads);
+    std::string ptx = PtxFixture().emit(kernel, "cuda:sm_90a");
     size_t at = ptx.find(".minnctapersm ");
     INFO(ptx);
     REQUIRE(at != std::string::npos);
@@ -293,6 +296,11 @@ TEST_CASE("blocks share a multiprocessor as far as their values fit its register
   CHECK(blocks(40) == 8);
   CHECK(blocks(72) == 5);   // 72 and the rest
   CHECK(blocks(200) == 2);
+  // 72 registers of 512 threads are one block, 64 are two; of 128 threads seven and eight.
+  CHECK(blocks(50, "512") == 2);
+  CHECK(blocks(50, "256") == 4);
+  CHECK(blocks(50) == 7);
+  CHECK(blocks(72, "512") == 1);
 }
 
 TEST_CASE("a kernel that spills for others to share its multiprocessor has it alone") {
