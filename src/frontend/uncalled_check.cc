@@ -37,31 +37,29 @@ void UncalledCheck::check_module(const SourceModule& file, const ast::Module& mo
   Module scratch(session_.context(), session_.sources(), "explored", Level::Graph);
   GraphBuilder builder(session_, scratch, kernels_, Arguments::Open);
   const Datum* first = session_.first_instance(module);
-  bool is_open = first == nullptr;
+  if (!first) return check_unmade(file, module, builder, was_run);
+  Session::Reports reports(session_, Reporting::OfAnyCall);
+  const auto* instance = first->object_as<ModuleInstance>();
+  if (!instance) return;
+  for (const ast::Stmt* stmt : module.body) {
+    const auto* def = ast::as<ast::Def>(stmt);
+    // An instance has the numbers of its module, which another one need not have.
+    if (def && lacks_run(*def, was_run)) builder.explore_function(*session_.method(*def, *instance->scope()), true);
+  }
+}
+
+void UncalledCheck::check_unmade(const SourceModule& file, const ast::Module& module, GraphBuilder& builder,
+                                 const WasRun& was_run) {
   // A dtype that a call gives is one of many.
   bool has_dtype = std::ranges::any_of(module.parameters, [](const ast::Parameter& each) {
     const auto* name = ast::as<ast::Name>(each.annotation);
     return name && name->text == "dtype";
   });
-  Session::Reports reports(session_, is_open && has_dtype ? Reporting::OfAnyCallAndDType : Reporting::OfAnyCall);
-  Datum made = is_open ? Datum::poison() : *first;
-  if (is_open) {
-    Binding* binding = file.scope->find_here(module.name.text);
-    const auto* reference = binding ? binding->value.object_as<ModuleReference>() : nullptr;
-    if (!reference || &reference->stmt() != &module) return;
-    made = builder.evaluator().open_instance(*reference);
-  }
-  const auto* instance = made.object_as<ModuleInstance>();
-  if (!instance) return;
-  if (is_open) builder.explore_initialisers(*instance);
-  for (const ast::Stmt* stmt : module.body) {
-    const auto* def = ast::as<ast::Def>(stmt);
-    // An instance has the numbers of its module, which another one need not have.
-    bool is_of_instance = !is_open || (def && was_run(*def));
-    if (def && lacks_run(*def, was_run)) {
-      builder.explore_function(*session_.method(*def, *instance->scope()), is_of_instance);
-    }
-  }
+  Session::Reports reports(session_, has_dtype ? Reporting::OfAnyCallAndDType : Reporting::OfAnyCall);
+  Binding* binding = file.scope->find_here(module.name.text);
+  const auto* reference = binding ? binding->value.object_as<ModuleReference>() : nullptr;
+  if (!reference || &reference->stmt() != &module) return;
+  builder.explore_module(*reference, [&](const ast::Def& def) { return lacks_run(def, was_run); });
 }
 
 }  // namespace tessera::frontend

@@ -27,6 +27,7 @@ class UncalledCheck {
   /// Of one that is called something that it defines is not.
   void check_function(const Function& function, bool is_called);
   void check_module(const SourceModule& file, const ast::Module& module, const WasRun& was_run);
+  void check_unmade(const SourceModule& file, const ast::Module& module, GraphBuilder& builder, const WasRun& was_run);
 
   Session& session_;
   SourceKernels& kernels_;

@@ -89,7 +89,7 @@ DiagnosticEngine::Builder report_unequal(const Blame& blame, Loc loc, const DimP
     return blame.report(kind, loc, a.what, a.dim->text, b.what, b.dim->text + shapes);
   };
   auto warn = [&] {
-    return blame.report(diag::unstated_relation, loc, blame.uncalled(),
+    return blame.report(diag::unstated_relation, loc, blame.uncalled({Relation::Equal, a.dim, b.dim}),
                         fmt::format("{}, which is {}, equal to {}, which is {}{}", a.what, a.dim->text, b.what,
                                     b.dim->text, shapes));
   };
@@ -239,7 +239,7 @@ bool check_expressions(Evaluator& evaluator, const TypePattern& pattern, const A
     if (!dim.symbol.empty()) continue;
     Dim wanted = evaluate_dim(evaluator, dim, scope);
     if (!wanted) {
-      matched = false;
+      matched = matched && evaluator.is_open();
     } else if (wanted != argument.dims[at]) {
       DimPlace here{argument.dims[at], argument.place(at), place(at, argument.what), "", {}, to_text(argument.dims)};
       DimPlace declared{wanted, dim.loc, place(at, fmt::format("parameter '{}'", parameter)), "", {},

@@ -171,9 +171,25 @@ Blame::Unproven Blame::unproven(const DimFact& needed) const {
   std::optional<bool> holds = decide(session_.dims(), needed, facts_.known);
   if (facts_.is_called || holds == false) return Unproven::Wrong;
   if (holds) return Unproven::OfCalls;  // an equation that no size can be replaced by
-  auto is_part = [&](const std::string& name) { return mentions(needed.left, name) || mentions(needed.right, name); };
-  bool is_stated = facts_.are_all && !facts_.function.empty() && std::ranges::none_of(facts_.given, is_part);
+  bool is_given = false;
+  for (Dim side : {needed.left, needed.right}) {
+    for_each_symbol(side, [&](std::string_view symbol) {
+      is_given = is_given || symbol.find(unknown_mark) != symbol.npos ||
+                 std::ranges::find(facts_.given, symbol) != facts_.given.end();
+    });
+  }
+  bool is_stated = facts_.are_all && !facts_.function.empty() && !is_given;
   return is_stated ? Unproven::Unstated : Unproven::OfCalls;
+}
+
+const std::string& Blame::uncalled(const DimFact& needed) const {
+  bool is_of_module = !facts_.module_sizes.empty();
+  for (Dim side : {needed.left, needed.right}) {
+    for_each_symbol(side, [&](std::string_view symbol) {
+      is_of_module = is_of_module && std::ranges::find(facts_.module_sizes, symbol) != facts_.module_sizes.end();
+    });
+  }
+  return is_of_module ? facts_.module : facts_.function;
 }
 
 std::optional<size_t> Blame::differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const {

@@ -23,6 +23,9 @@
 
 namespace tessera::frontend {
 
+/// In the symbols of sizes of which nothing is known, and in no name of a source.
+inline constexpr char unknown_mark = '\'';
+
 /// What is known of sizes where something is evaluated.
 struct SizeFacts {
   std::vector<DimFact> known;  ///< relations that hold
@@ -30,6 +33,8 @@ struct SizeFacts {
   std::string function;        ///< that nothing calls
   bool are_all = true;         ///< false where a clause or a condition is for calls to decide: more may hold then
   std::vector<std::string> given;  ///< sizes that calls give as numbers, not as extents of tensors
+  std::string module;              ///< that nothing makes
+  std::vector<std::string> module_sizes;  ///< which its instances give
 };
 
 class Blame {
@@ -84,8 +89,9 @@ class Blame {
   /// may see to it: that is warned of where the signature could state it.
   enum class Unproven : uint8_t { Wrong, Unstated, OfCalls };
   Unproven unproven(const DimFact& needed) const;
-  /// The function that nothing calls and that is run.
-  const std::string& uncalled() const { return facts_.function; }
+  /// The function that nothing calls and that is run; the module that nothing makes where the relation is one of the
+  /// sizes of its instances alone.
+  const std::string& uncalled(const DimFact& needed) const;
   /// The axis of two shapes of one rank that keeps them apart: one that is certain to where there is one, else the
   /// first. An extent of 1 fits any where it may be repeated.
   std::optional<size_t> differing_axis(std::span<const Dim> a, std::span<const Dim> b, bool repeats) const;

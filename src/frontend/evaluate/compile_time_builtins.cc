@@ -116,7 +116,9 @@ Datum make_open_range(Evaluator& evaluator, const BoundArguments& arguments) {
 Datum make_range(Evaluator& evaluator, const BoundArguments& arguments) {
   bool one = arguments[1].is_none();
   if (std::ranges::any_of(arguments.values, [&](const Datum& each) { return evaluator.depends_on_call(each); })) {
-    return Datum::poison();  // a call that gives a number unrolls the loop
+    // A call that gives a number unrolls the loop.
+    bool is_ascending = arguments[2].is(DatumKind::Int) && arguments[2].as_int() > 0;
+    return evaluator.unknown_range(one ? Datum::integer(0) : arguments[0], is_ascending);
   }
   auto is_bound = [](const Datum& bound) { return bound.is_ir() || bound.is(DatumKind::Dim); };
   if (is_bound(arguments[0]) || is_bound(arguments[1])) return make_open_range(evaluator, arguments);
@@ -363,6 +365,8 @@ std::optional<Datum> compile_time_builtin(Evaluator& evaluator, const Builtin& b
     case BuiltinId::ToInt:
     case BuiltinId::ToFloat:
     case BuiltinId::ToBool:
+      // Of a number that is computed of sizes, a call that gives these has one at compile time.
+      if (arguments[0].is_ir() && arguments[0].as_ir().weak && evaluator.is_open()) return Datum::poison();
       if (arguments[0].is_ir()) return std::nullopt;
       return convert_number(evaluator, BuiltinId(builtin.id), arguments);
     case BuiltinId::ReduceMax:

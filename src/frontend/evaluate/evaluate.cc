@@ -318,7 +318,9 @@ Datum Evaluator::evaluate_comprehension(const ast::Comprehension& node, Scope& s
   if (node.form == ast::ComprehensionKind::Set) return refuse_set(*this, node.loc);
   Dictionary entries;
   std::vector<Datum> elements;
-  run_clauses(node, 0, *open_scope(&scope), entries, elements);
+  bool is_counted = run_clauses(node, 0, *open_scope(&scope), entries, elements);
+  bool is_list = node.form != ast::ComprehensionKind::Dict;
+  if (!is_counted) return is_list ? Datum::unknown_list(joined(elements, node.loc)) : Datum::poison();
   for (const Datum& element : elements) {
     if (element.is_poison()) return Datum::poison();
   }
@@ -326,11 +328,11 @@ Datum Evaluator::evaluate_comprehension(const ast::Comprehension& node, Scope& s
   return Datum::list(std::move(elements));
 }
 
-void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope& scope,
+bool Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope& scope,
                             Dictionary& entries, std::vector<Datum>& elements) {
   if (clause == node.clauses.size()) {
     elements.push_back(evaluate(*node.element, scope));
-    if (!node.key) return;
+    if (!node.key) return true;
     Datum key = evaluate(*node.key, scope);
     if (key.is(DatumKind::String)) {
       entries.entries.emplace_back(key.as_string(), elements.back());
@@ -341,16 +343,19 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
       }
       elements.back() = Datum::poison();
     }
-    return;
+    return true;
   }
   const ast::ComprehensionClause& at = node.clauses[clause];
   Datum iterable = evaluate(*at.iterable, scope);
+  if (const Datum* known = iterable.unless_none()) iterable = Datum(*known);
   if (!iterable.is_sequence()) {
     if (iterable.is_poison() && is_open()) {
-      assign(*at.target, Datum::poison(), scope);
+      const Datum* element = iterable.known_element();
+      assign(*at.target, element ? named_element(*at.target, *element) : Datum::poison(), scope);
       MayRun here(*this, !at.conditions.empty());
       explore_all(at.conditions, scope);
       run_clauses(node, clause + 1, scope, entries, elements);
+      return false;
     } else if (!iterable.is_poison()) {
       auto builder = report(diag::wrong_kind, at.iterable->loc, "the iterable of 'for'", describe(iterable),
                             "a tuple, a list or a range");
@@ -361,10 +366,14 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
       }
     }
     elements.push_back(Datum::poison());
-    return;
+    return true;
   }
+  bool is_counted = true;
   for (const Datum& element : iterable.elements()) {
-    if (!count_step(node.loc)) return elements.push_back(Datum::poison());
+    if (!count_step(node.loc)) {
+      elements.push_back(Datum::poison());
+      return true;
+    }
     assign(*at.target, element, scope);
     bool taken = true;
     std::optional<MayRun> here;
@@ -372,13 +381,17 @@ void Evaluator::run_clauses(const ast::Comprehension& node, size_t clause, Scope
     for (const ast::Expr* condition : at.conditions) {
       std::optional<bool> truth =
           expect_bool(evaluate(*condition, scope), condition->loc, "the condition");
-      if (!truth) elements.push_back(Datum::poison());
-      if (!truth && !is_open()) return;
+      if (!truth && !is_open()) {
+        elements.push_back(Datum::poison());
+        return true;
+      }
+      is_counted = is_counted && truth;
       if (!truth) leave_facts_open();
       taken = taken && truth.value_or(true);
     }
-    if (taken) run_clauses(node, clause + 1, scope, entries, elements);
+    if (taken && !run_clauses(node, clause + 1, scope, entries, elements)) is_counted = false;
   }
+  return is_counted;
 }
 
 namespace {
@@ -394,6 +407,7 @@ const ast::Expr* pending_value(const ast::Stmt& stmt) {
 Datum Evaluator::constant(const ast::Expr& expr, const ast::Identifier& name, Scope& scope) {
   Datum value = evaluate(expr, scope);
   if (!value.is_ir()) return value;
+  if (depends_on_call(value)) return value;  // of a size that an instance has as a number
   report(diag::wrong_kind, name.loc, fmt::format("'{}'", name.text), describe(value),
          "a compile-time value")
       .help("compute tensors inside a function");
@@ -447,6 +461,7 @@ Datum Evaluator::resolve(Binding& binding, Scope& scope, std::string_view name, 
 Datum Evaluator::evaluate_attribute(const ast::Attribute& node, Scope& scope) {
   if (report_package(blame_, node, scope)) return Datum::poison();
   Datum object = evaluate(*node.object, scope);
+  if (const Datum* known = object.unless_none()) object = Datum(*known);
   if (object.is_poison() || node.name.text.empty()) return Datum::poison();
   if (object.is(DatumKind::Namespace)) return member_of(object.as_namespace(), node.name);
   if (object.is(DatumKind::List)) {
@@ -503,8 +518,10 @@ Datum index_sequence(Evaluator& evaluator, const Datum& object, const ast::Expr&
     return object.is(DatumKind::Tuple) ? Datum::tuple(std::move(part))
                                        : Datum::list(std::move(part));
   }
-  std::optional<int64_t> at = evaluator.expect_int(evaluator.evaluate(index, scope), index.loc, "the index");
-  if (!at) return Datum::poison();
+  const Datum place = evaluator.evaluate(index, scope);
+  std::optional<int64_t> at = evaluator.expect_int(place, index.loc, "the index");
+  bool is_for_call = !at && evaluator.is_open() && evaluator.is_unknown(place);
+  if (!at) return is_for_call ? evaluator.joined(elements, index.loc) : Datum::poison();
   int64_t position = *at < 0 ? *at + size : *at;
   if (position >= 0 && position < size) return elements[size_t(position)];
   evaluator.report(diag::index_out_of_range, index.loc, *at,
@@ -516,8 +533,12 @@ Datum index_sequence(Evaluator& evaluator, const Datum& object, const ast::Expr&
 
 Datum Evaluator::evaluate_subscript(const ast::Subscript& node, Scope& scope) {
   Datum object = evaluate(*node.object, scope);
+  if (const Datum* known = object.unless_none()) object = Datum(*known);
   if (object.is_poison() && is_open()) explore_all(node.indices, scope);
-  if (object.is_poison()) return object;
+  if (const Datum* element = object.known_element(); element && node.indices.size() == 1) {
+    return ast::as<ast::Slice>(node.indices[0]) ? object : *element;
+  }
+  if (object.is_poison()) return Datum::poison();
   if (object.is_sequence() && node.indices.size() == 1) {
     return index_sequence(*this, object, *node.indices[0], scope);
   }

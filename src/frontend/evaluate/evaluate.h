@@ -20,6 +20,7 @@
 #include "frontend/syntax/ast.h"
 #include "frontend/values/builtins.h"
 #include "frontend/values/dims.h"
+#include "frontend/values/modules.h"
 #include "frontend/values/scope.h"
 #include "frontend/values/value.h"
 #include "support/check.h"
@@ -60,8 +61,8 @@ class Evaluator {
   Datum lookup(std::string_view name, Scope& scope, Loc loc);
   /// The value of a binding, evaluating a pending declaration.
   Datum resolve(Binding& binding, Scope& scope, std::string_view name, Loc loc);
-  /// An instance of a module of which none is made, its sizes symbolic; poison when an error was reported.
-  Datum open_instance(const ModuleReference& module);
+  /// An instance of a module of which none is made; poison when an error was reported.
+  Datum open_instance(const ModuleReference& module, std::vector<ModuleApplication::Argument> arguments);
 
   // Operations on values: the lowering's answer, or that of compile-time values.
   /// An op on single elements. Operands that cannot be elements are reported here.
@@ -135,8 +136,12 @@ class Evaluator {
   std::vector<DimFact>& facts() { return facts_.known; }
   void forget_facts() {
     facts_.known.clear();
+    facts_.given.clear();
     facts_.are_all = true;
   }
+  /// All that is known of sizes, to be taken up later.
+  const SizeFacts& size_facts() const { return facts_; }
+  void set_size_facts(const SizeFacts& facts) { facts_ = facts; }
   /// A size that calls give as a number.
   Datum given_size(std::string_view name) {
     facts_.given.emplace_back(name);
@@ -144,6 +149,19 @@ class Evaluator {
   }
   /// What is run is a function that nothing calls.
   void begin_uncalled(std::string function) { facts_.function = std::move(function); }
+  /// What a module that nothing makes has as its sizes.
+  void begin_unmade(std::string module, std::vector<std::string> sizes) {
+    facts_.module = std::move(module);
+    facts_.module_sizes = std::move(sizes);
+  }
+  /// A size of which nothing is known, for values of tensors and the numbers of iterations of loops that calls may
+  /// unroll; poison where no tensors are.
+  Datum unknown_size(std::string_view name);
+  unsigned unknown_sizes() const { return unknown_sizes_; }
+  /// Each run counts from there, so that it says the same of the same.
+  void count_unknown_from(unsigned number) { unknown_sizes_ = number; }
+  /// What is known of `range(start, stop)`, of which the stop is for calls to say.
+  Datum unknown_range(const Datum& start, bool is_ascending);
   /// From here on more may hold: what a clause or a condition says is for a call to say.
   void leave_facts_open() { facts_.are_all = false; }
   /// The dim as the facts let it be written: 64*(S//64) is S where S % 64 == 0.
@@ -156,6 +174,10 @@ class Evaluator {
   /// Whether another call could give a value instead of this one: it is a size, or computed of sizes.
   bool depends_on_call(const Datum& value) const;
   bool is_unknown(const Datum& value) const { return value.is_poison() || depends_on_call(value); }
+  /// Runs each arm of an `if` from `first` on, of which a call runs one.
+  Flow explore_arms(const ast::If& stmt, size_t first, Scope& scope);
+  /// What is known of a value that is one of several.
+  Datum joined(std::span<const Datum> values, Loc loc);
   /// Whether calls may have a number where this is a size, or computed of sizes: it may be in more operations.
   bool may_be_number(const Datum& value) const {
     return is_open() && (value.is(DatumKind::Dim) || (value.is_ir() && value.as_ir().weak));
@@ -218,7 +240,8 @@ class Evaluator {
   Datum evaluate_conditional(const ast::Conditional& conditional, Scope& scope);
   Datum evaluate_lambda(const ast::Lambda& lambda, Scope& scope);
   Datum evaluate_comprehension(const ast::Comprehension& comprehension, Scope& scope);
-  void run_clauses(const ast::Comprehension& comprehension, size_t clause, Scope& scope, Dictionary& entries,
+  /// False where the number of elements is not known.
+  bool run_clauses(const ast::Comprehension& comprehension, size_t clause, Scope& scope, Dictionary& entries,
                    std::vector<Datum>& elements);
   Datum evaluate_call(const ast::Call& call, Scope& scope);
   Datum evaluate_attribute(const ast::Attribute& attribute, Scope& scope);
@@ -258,6 +281,7 @@ class Evaluator {
   /// The value with the applications of modules in it made instances: the keys of their params
   /// begin with `prefix` and `name`, in lists also with the place of the element.
   Datum place(const Datum& value, const std::string& prefix, std::string_view name);
+  Datum place_unknown(const Datum& value, const std::string& prefix, std::string_view name);
   Datum instantiate(const ModuleApplication& application, const std::string& path);
   bool may_instantiate(const ModuleApplication& application);
   bool make_members(const ModuleApplication& application, const std::string& path, Scope& scope,
@@ -313,19 +337,24 @@ class Evaluator {
   void explore(const Function& function, Scope& scope);
   /// Runs a block that may be run or not; what it does to names and to the result is unknown.
   Flow explore(ast::StmtList body, Scope& scope);
-  /// The same of a block that may be run more than once.
-  Flow explore_iterations(ast::StmtList body, Scope& scope);
-  /// The same of an `if`, of whose arms one from `first` on is run.
-  Flow explore_arms(const ast::If& stmt, size_t first, Scope& scope);
+  /// The same of a block that may be run more than once. `enters` gives the target of a loop the value that it has in
+  /// the first iteration, or in any.
+  using Enters = std::function<void(bool is_first)>;
+  Flow explore_iterations(ast::StmtList body, Scope& scope, const Enters& enters = {});
   /// The same of blocks one of which is run.
   Flow explore_one_of(std::span<const ast::StmtList> bodies, Scope& scope, bool opens);
-  /// What is known of a value that is one of several.
-  Datum joined(std::span<const Datum> values, Loc loc);
+  Datum joined_lists(std::span<const Datum* const> lists, Loc loc);
   Datum explore_conditional(const ast::Conditional& node, Scope& scope);
-  Flow explore_for(const ast::For& stmt, Scope& scope);
+  /// A loop over a sequence of unknown length.
+  Flow explore_for(const ast::For& stmt, const Datum& iterable, Scope& scope);
+  Datum named_element(const ast::Expr& target, const Datum& element);
+  Datum first_element(const Datum& element);
   void explore_all(ast::ExprList exprs, Scope& scope);
-  /// Checks that a call whose arguments are not all known has as many as it needs.
-  void explore_call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
+  /// A call whose arguments are not all known: checks that it has as many as it needs, and gives what is known of its
+  /// result.
+  Datum explore_call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
+  Datum explore_sequence(const Builtin& builtin, const BoundArguments& arguments);
+  Datum explore_body(const Datum& callee, std::vector<CallArgument> arguments, Loc loc);
   /// The result of the function, where arms that may be run return, too.
   void join_results();
   /// Whether a clause of a call holds, and the comparison of sizes that leaves it open.
@@ -359,6 +388,7 @@ class Evaluator {
   std::vector<CallFrame> frames_;
   SizeFacts facts_;
   bool tries_iteration_ = false;  ///< a trial of an iteration of a loop is in progress (evaluate_open.cc)
+  unsigned unknown_sizes_ = 0;    ///< so far
   Blame blame_{session_, frames_, facts_, [this](const Value* value) { return lowering_.declared_at(value); }};
   size_t asked_ = 0;  ///< how often the budget was
   std::optional<size_t> counted_ops_;  ///< of what is built

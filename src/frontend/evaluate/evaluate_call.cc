@@ -267,6 +267,7 @@ bool Evaluator::refuse_lengthening(const ast::Call& node, Scope& scope) {
 Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
   if (refuse_lengthening(node, scope)) return Datum::poison();
   Datum callee = evaluate(*node.callee, scope);
+  if (const Datum* known = callee.unless_none()) callee = Datum(*known);
   std::vector<CallArgument> arguments;
   bool poisoned = callee.is_poison();
   for (const ast::Argument& argument : node.arguments) {
@@ -280,10 +281,7 @@ Datum Evaluator::evaluate_call(const ast::Call& node, Scope& scope) {
     poisoned = poisoned || given.value.is_poison();
     arguments.push_back(std::move(given));
   }
-  if (poisoned) {
-    if (is_open()) explore_call(callee, std::move(arguments), node.loc);
-    return Datum::poison();
-  }
+  if (poisoned) return is_open() ? explore_call(callee, std::move(arguments), node.loc) : Datum::poison();
   if (EvaluationObserver* observer = session_.observer()) observer->called(node, callee);
   return call(callee, std::move(arguments), node.loc);
 }

@@ -98,7 +98,7 @@ Datum Evaluator::apply_module(const ModuleReference& module, std::vector<CallArg
       }
       value = conform_constant(pattern, value, locs[i],
                                fmt::format("argument '{}'", parameter.name.text));
-      if (value.is_poison()) return value;
+      if (value.is_poison() && !is_open()) return value;
     }
     bound.push_back({std::string(parameter.name.text), value, parameter.loc});
   }
@@ -114,7 +114,18 @@ Datum Evaluator::unplaced(const ModuleApplication& application, Loc loc) {
   return Datum::poison();
 }
 
+/// What may be there, or is there more than once. Where it is not, nothing is wrong with it.
+Datum Evaluator::place_unknown(const Datum& value, const std::string& prefix, std::string_view name) {
+  const Datum* known = value.known_element() ? value.known_element() : value.unless_none();
+  if (!known || (!known->is_poison() && !holds_modules(*known))) return Datum::poison();
+  Session::Trial quiet(session_);
+  bool is_list = known == value.known_element();
+  Datum placed = place(*known, prefix, is_list ? fmt::format("{}.0", name) : std::string(name));
+  return is_list ? Datum::unknown_list(std::move(placed)) : Datum::or_none(std::move(placed));
+}
+
 Datum Evaluator::place(const Datum& value, const std::string& prefix, std::string_view name) {
+  if (value.is_poison()) return place_unknown(value, prefix, name);
   if (!has_application(value)) return value;
   if (const auto* application = value.object_as<ModuleApplication>()) {
     bool named = !application->name().empty();
@@ -130,10 +141,14 @@ Datum Evaluator::place(const Datum& value, const std::string& prefix, std::strin
 }
 
 bool Evaluator::may_instantiate(const ModuleApplication& application) {
+  auto is_unknown = [](const ModuleApplication::Argument& argument) { return argument.value.is_poison(); };
   for (const ModuleApplication* outer : instantiating_) {
-    if (!outer->is_like(application)) continue;
-    report(diag::recursive_module, application.loc(), application.module().name());
-    return false;
+    if (outer->is_like(application) && std::ranges::none_of(application.arguments(), is_unknown)) {
+      report(diag::recursive_module, application.loc(), application.module().name());
+      return false;
+    }
+    // Where a module is a part of itself, an argument ends it that is not known.
+    if (is_open() && &outer->module().stmt() == &application.module().stmt()) return false;
   }
   if (instantiating_.size() >= instance_depth_limit) {
     report(diag::unsupported_nesting, application.loc(), instance_depth_limit);
@@ -227,7 +242,8 @@ Datum Evaluator::field(const ast::Assign& field, Scope& scope, const std::string
   }
   if (field.value) return Datum::poison();  // which is said of the module
   Datum value = evaluate(*field.annotation, scope);
-  if (value.is_poison() || value.is_none()) return value;
+  if (value.is_poison()) return place_unknown(value, path, name.text);
+  if (value.is_none()) return value;
   if (!holds_modules(value)) {
     auto builder =
         report(diag::wrong_kind, field.annotation->loc, fmt::format("field '{}'", name.text),

@@ -11,6 +11,7 @@
 
 #include "frontend/binding/names.h"
 #include "frontend/evaluate/evaluate.h"
+#include "ir/core/module.h"
 #include "ir/core/op.h"
 
 namespace tessera::frontend {
@@ -24,7 +25,11 @@ bool are_one(const Datum& a, const Datum& b) {
 
 /// Whether nothing that is checked tells the values apart: they are equal, or tensors of one type.
 bool alike(const Datum& a, const Datum& b) {
-  if (a.is_poison() || a.kind() != b.kind()) return false;
+  if (a.kind() != b.kind()) return false;
+  if (a.is_poison()) {
+    const Datum *x = a.known_element(), *y = b.known_element();
+    return x && y && alike(*x, *y);
+  }
   if (a.is_sequence()) return are_one(a, b) || std::ranges::equal(a.elements(), b.elements(), alike);
   if (a.is(DatumKind::Object)) return &a.as_object() == &b.as_object();
   if (!a.is_ir()) return equal(a, b);
@@ -35,13 +40,36 @@ bool alike(const Datum& a, const Datum& b) {
 
 }  // namespace
 
-Datum Evaluator::joined(std::span<const Datum> values, Loc loc) {
-  for (size_t i = 1; i < values.size(); ++i) {
-    if (are_one(values[i], values[0])) continue;
-    if (!may_spend(values[i].measure().parts / parts_of_step, loc)) return Datum::poison();
-    if (!alike(values[i], values[0])) return Datum::poison();
+/// Of lists that have different lengths, what is known of their elements.
+Datum Evaluator::joined_lists(std::span<const Datum* const> lists, Loc loc) {
+  std::vector<Datum> elements;
+  for (const Datum* list : lists) {
+    if (const Datum* element = list->known_element()) {
+      elements.push_back(*element);
+    } else if (list->is(DatumKind::List)) {
+      if (!may_make(list->elements().size(), loc)) return Datum::poison();
+      elements.insert(elements.end(), list->elements().begin(), list->elements().end());
+    } else {
+      return Datum::poison();
+    }
   }
-  return values.empty() ? Datum::poison() : values.back();
+  return Datum::unknown_list(joined(elements, loc));
+}
+
+Datum Evaluator::joined(std::span<const Datum> values, Loc loc) {
+  std::vector<const Datum*> some;  // beside None
+  for (const Datum& value : values) {
+    const Datum* known = value.unless_none() ? value.unless_none() : &value;
+    if (!known->is_none()) some.push_back(known);
+  }
+  for (size_t i = 1; i < some.size(); ++i) {
+    if (are_one(*some[i], *some[0])) continue;
+    if (!may_spend(some[i]->measure().parts / parts_of_step, loc)) return Datum::poison();
+    if (!alike(*some[i], *some[0])) return joined_lists(some, loc);
+  }
+  if (some.empty()) return values.empty() ? Datum::poison() : values.back();
+  bool may_lack = some.size() < values.size() || std::ranges::any_of(values, &Datum::unless_none);
+  return may_lack ? Datum::or_none(*some.back()) : *some.back();
 }
 
 bool Evaluator::depends_on_call(const Datum& value) const {
@@ -54,16 +82,25 @@ Flow Evaluator::explore(ast::StmtList body, Scope& scope) {
   return explore_one_of(bodies, scope, false);
 }
 
-Flow Evaluator::explore_iterations(ast::StmtList body, Scope& scope) {
+Flow Evaluator::explore_iterations(ast::StmtList body, Scope& scope, const Enters& enters) {
   const std::vector<std::string_view> names = names::assigned_names(body);
   std::map<std::string_view, Datum> before;
   for (std::string_view name : names) {
     Binding* binding = scope.find_here(name);
     before.emplace(name, binding ? binding->value : Datum::poison());
   }
+  // The first one begins with what is before the loop, and each call that has iterations runs it.
+  if (enters && !tries_iteration_) {
+    tries_iteration_ = true;
+    enters(true);
+    (void)explore(body, scope);
+    tries_iteration_ = false;
+    for (const auto& [name, value] : before) scope.set(name, value, Loc{});
+  }
+  if (enters) enters(false);
   // An iteration begins with what the one before leaves, which a trial finds out. In it there is none for loops in the
   // loop, which would be run over and over: what they assign is unknown.
-  std::set<std::string_view> kept;
+  std::map<std::string_view, Datum> kept;
   if (!tries_iteration_) {
     Session::Trial trial(session_);
     tries_iteration_ = true;
@@ -75,10 +112,13 @@ Flow Evaluator::explore_iterations(ast::StmtList body, Scope& scope) {
     frame().possible_results.resize(results);
     for (const auto& [name, value] : before) {
       Binding* binding = scope.find_here(name);
-      if (binding && !binding->value.is_poison()) kept.insert(name);
+      if (binding) kept.emplace(name, binding->value.is_poison() ? binding->value : value);
     }
   }
-  for (const auto& [name, value] : before) scope.set(name, kept.count(name) != 0 ? value : Datum::poison(), Loc{});
+  for (const auto& [name, value] : before) {
+    auto found = kept.find(name);
+    scope.set(name, found == kept.end() ? Datum::poison() : found->second, Loc{});
+  }
   return explore(body, scope);
 }
 
@@ -157,7 +197,7 @@ void Evaluator::assume_clause(const Callable& callee, const ast::Expr& clause, L
 
 void Evaluator::warn_of_need(const Callable& callee, const ast::Expr& clause, const DimFact& needed, Loc loc) const {
   if (blame_.unproven(needed) != Blame::Unproven::Unstated) return;
-  auto builder = report(diag::unstated_relation, loc, blame_.uncalled(),
+  auto builder = report(diag::unstated_relation, loc, blame_.uncalled(needed),
                         fmt::format("{} equal to {}, as '{}' needs", needed.left->text, needed.right->text,
                                     blame_.function_at(loc, callee.name)));
   builder.label(clause.loc, fmt::format("'{}' asks for it here", callee.name));
@@ -179,9 +219,58 @@ void Evaluator::join_results() {
   frame().result = joined(results, frame().result_loc);
 }
 
-Flow Evaluator::explore_for(const ast::For& stmt, Scope& scope) {
-  assign(*stmt.target, Datum::poison(), scope);
-  return explore_iterations(stmt.body, scope);
+Datum Evaluator::unknown_size(std::string_view name) {
+  const Module* module = lowering_.built();
+  bool has_tensors = module && module->level() == Level::Graph;
+  if (!has_tensors) return Datum::poison();
+  return Datum::dim(dims().symbol(fmt::format("{}{}{}", name, unknown_mark, unknown_sizes_++)));
+}
+
+Datum Evaluator::unknown_range(const Datum& start, bool is_ascending) {
+  Dim first = as_dimension(dims(), start), beyond = as_dimension(dims(), unknown_size(""));
+  bool is_size = first && beyond && is_ascending && interval(first).low >= 0;
+  return Datum::unknown_list(is_size ? Datum::dim(dims().add(first, beyond)) : Datum::poison());
+}
+
+/// The first of the values that an element stands for: ranges begin with their starts.
+Datum Evaluator::first_element(const Datum& element) {
+  if (element.is(DatumKind::Tuple)) {
+    std::vector<Datum> parts;
+    for (const Datum& part : element.elements()) parts.push_back(first_element(part));
+    return Datum::tuple(std::move(parts));
+  }
+  if (!element.is(DatumKind::Dim)) return element;
+  std::map<std::string, Dim, std::less<>> first;
+  for_each_symbol(element.as_dim(), [&](std::string_view symbol) {
+    if (symbol.starts_with(unknown_mark)) first.emplace(symbol, dims().constant(0));
+  });
+  return first.empty() ? element : Datum::dim(dims().substitute(element.as_dim(), first));
+}
+
+/// The value of a target of a loop: the number of an iteration is called as the target is.
+Datum Evaluator::named_element(const ast::Expr& target, const Datum& element) {
+  if (const auto* tuple = ast::as<ast::Tuple>(&target)) {
+    if (!element.is_sequence() || element.elements().size() != tuple->elements.size()) return element;
+    std::vector<Datum> parts;
+    for (size_t i = 0; i < tuple->elements.size(); ++i) {
+      parts.push_back(named_element(*tuple->elements[i], element.elements()[i]));
+    }
+    return Datum::tuple(std::move(parts));
+  }
+  const auto* name = ast::as<ast::Name>(&target);
+  bool is_index = element.is(DatumKind::Dim) && element.as_dim()->symbol().starts_with(unknown_mark);
+  return name && is_index ? unknown_size(name->text) : element;
+}
+
+Flow Evaluator::explore_for(const ast::For& stmt, const Datum& iterable, Scope& scope) {
+  const Datum* element = iterable.known_element();
+  if (!element) {
+    assign(*stmt.target, Datum::poison(), scope);
+    return explore_iterations(stmt.body, scope);
+  }
+  return explore_iterations(stmt.body, scope, [&](bool is_first) {
+    assign(*stmt.target, is_first ? first_element(*element) : named_element(*stmt.target, *element), scope);
+  });
 }
 
 void Evaluator::explore_all(ast::ExprList exprs, Scope& scope) {
@@ -195,15 +284,65 @@ void Evaluator::explore_all(ast::ExprList exprs, Scope& scope) {
   }
 }
 
-void Evaluator::explore_call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+/// Of functions of the language that make sequences of sequences.
+Datum Evaluator::explore_sequence(const Builtin& builtin, const BoundArguments& arguments) {
+  if (builtin.table != "ops" || builtin.elementwise != ElementwiseKind::None) return Datum::poison();
+  auto element_of = [&](const Datum& value) {
+    if (const Datum* element = value.known_element()) return *element;
+    return value.is_sequence() ? joined(value.elements(), arguments.call) : Datum::poison();
+  };
+  switch (BuiltinId(builtin.id)) {
+    case BuiltinId::Range: {
+      bool has_start = !arguments[1].is_none();
+      bool is_ascending = arguments[2].is(DatumKind::Int) && arguments[2].as_int() > 0;
+      return unknown_range(has_start ? arguments[0] : Datum::integer(0), is_ascending);
+    }
+    case BuiltinId::Enumerate: {
+      const Datum numbers = unknown_range(arguments[1], true);
+      return Datum::unknown_list(Datum::tuple({element_of(numbers), element_of(arguments[0])}));
+    }
+    case BuiltinId::Zip: {
+      std::vector<Datum> row;
+      for (const Datum& part : arguments[0].elements()) row.push_back(element_of(part));
+      return Datum::unknown_list(Datum::tuple(std::move(row)));
+    }
+    default:
+      return Datum::poison();
+  }
+}
+
+/// The result of a function of the program that has arguments which are not known. What is wrong in it may be right for
+/// the arguments of a call, so nothing is said of it.
+Datum Evaluator::explore_body(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
+  constexpr size_t most_calls = 16;
+  const Module* module = lowering_.built();
+  bool has_tensors = module && module->level() == Level::Graph;
+  if (!has_tensors || frames_.empty() || frames_.size() > most_calls) return Datum::poison();
+  Session::Trial quiet(session_);
+  MayRun here(*this, false);
+  const auto effects = frame().effects;
+  Datum result = call(callee, std::move(arguments), loc);
+  frame().effects = effects;
+  return result;
+}
+
+Datum Evaluator::explore_call(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
   if (callee.is(DatumKind::Builtin)) {
-    bind_arguments(callee.as_builtin(), std::move(arguments), loc);
-  } else if (callee.is(DatumKind::Function)) {
-    match_parameters(callee.as_function(), arguments, loc);
-  } else if (const auto* module = callee.object_as<ModuleReference>()) {
+    std::optional<BoundArguments> bound = bind_arguments(callee.as_builtin(), std::move(arguments), loc);
+    return bound ? explore_sequence(callee.as_builtin(), *bound) : Datum::poison();
+  }
+  if (const auto* module = callee.object_as<ModuleReference>()) {
     std::erase_if(arguments, [](const CallArgument& argument) { return argument.name == "name"; });
     match_parameters(Callable(*module), arguments, loc);
+    return apply_module(*module, std::move(arguments), loc);
   }
+  Datum method = callee;
+  if (const auto* instance = callee.object_as<ModuleInstance>()) method = instance_member(*instance, {"__call__", loc});
+  if (!method.is(DatumKind::Function)) return Datum::poison();
+  const Function& function = method.as_function();
+  match_parameters(function, arguments, loc);
+  bool is_plain = function.kind != FunctionKind::Kernel && !function.vjp && !function.jvp && !function.checkpoint;
+  return is_plain ? explore_body(method, std::move(arguments), loc) : Datum::poison();
 }
 
 void Evaluator::explore(const Function& function, Scope& scope) {
@@ -224,19 +363,7 @@ void Evaluator::explore(const Function& function, Scope& scope) {
   facts_ = std::move(outside);
 }
 
-Datum Evaluator::open_instance(const ModuleReference& module) {
-  std::vector<ModuleApplication::Argument> arguments;
-  for (const ast::Parameter& parameter : module.stmt().parameters) {
-    TypePattern pattern;
-    if (parameter.annotation) pattern = read_type(*this, *parameter.annotation, *module.scope());
-    Datum usual = parameter.default_value ? evaluate(*parameter.default_value, *module.scope()) : Datum::poison();
-    bool is_size = pattern.kind == PatternKind::DimParam ||
-                   (pattern.kind == PatternKind::Scalar && is_integer(pattern.dtype));
-    Datum value = Datum::poison();
-    if (is_size) value = given_size(parameter.name.text);
-    if (pattern.kind == PatternKind::DTypeParam) value = usual.is_poison() ? Datum::dtype(DType::F32) : usual;
-    arguments.push_back({std::string(parameter.name.text), std::move(value), parameter.loc});
-  }
+Datum Evaluator::open_instance(const ModuleReference& module, std::vector<ModuleApplication::Argument> arguments) {
   return instantiate(ModuleApplication(module, std::move(arguments), "", Loc{}), std::string(module.name()));
 }
 

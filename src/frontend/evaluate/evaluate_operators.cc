@@ -273,8 +273,11 @@ Datum binary_sequences(Evaluator& evaluator, ast::BinaryOp op, const Datum& a, c
   if (bools && op == ast::BinaryOp::BitAnd) return Datum::boolean(a.as_bool() && b.as_bool());
   if (bools && op == ast::BinaryOp::BitOr) return Datum::boolean(a.as_bool() || b.as_bool());
   if (bools && op == ast::BinaryOp::BitXor) return Datum::boolean(a.as_bool() != b.as_bool());
-  bool depends = evaluator.depends_on_call(a) || evaluator.depends_on_call(b);  // a list repeated by a size
-  if (depends) return Datum::poison();
+  if (evaluator.depends_on_call(a) || evaluator.depends_on_call(b)) {  // a list repeated by a size
+    const Datum& list = a.is_sequence() ? a : b;
+    bool repeats = op == ast::BinaryOp::Mul && list.is(DatumKind::List);
+    return repeats ? Datum::unknown_list(evaluator.joined(list.elements(), loc)) : Datum::poison();
+  }
   auto builder = evaluator.report(diag::wrong_operands, loc, ast::spelling(op), operand_kinds(a, b));
   bool is_format = a.is(DatumKind::String) && op == ast::BinaryOp::Mod;
   if (is_format) builder.help("a text holds no values; they stand beside it: print(\"x\", x)");
@@ -422,6 +425,17 @@ Datum Evaluator::unary(ast::UnaryOp op, const Datum& operand, Loc loc) {
 }
 
 Datum Evaluator::binary(ast::BinaryOp op, const Datum& a, const Datum& b, const OperatorPlace& at) {
+  if (a.unless_none() || b.unless_none()) {
+    return binary(op, a.unless_none() ? *a.unless_none() : a, b.unless_none() ? *b.unless_none() : b, at);
+  }
+  if (op == ast::BinaryOp::Add && (a.known_element() || b.known_element())) {
+    const Datum* lists[] = {&a, &b};
+    return joined_lists(lists, at.loc);
+  }
+  bool is_repeated = op == ast::BinaryOp::Mul && is_open() && (a.is_poison() || b.is_poison());
+  for (const Datum* list : {&a, &b}) {
+    if (is_repeated && list->is(DatumKind::List)) return Datum::unknown_list(joined(list->elements(), at.loc));
+  }
   if (a.is_poison() || b.is_poison()) return Datum::poison();
   if (blame_.report_valueless(a, at.left.loc.known() ? at.left.loc : at.loc, "this operand") ||
       blame_.report_valueless(b, at.right.loc.known() ? at.right.loc : at.loc, "this operand")) {

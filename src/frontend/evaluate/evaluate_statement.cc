@@ -552,7 +552,8 @@ Flow Evaluator::execute_arms(const ast::If& stmt, size_t first, Scope& scope) {
 
 Flow Evaluator::execute_for(const ast::For& stmt, Scope& scope) {
   Datum iterable = evaluate(*stmt.iterable, scope);
-  if (iterable.is_poison()) return is_open() ? explore_for(stmt, scope) : skip(stmt.body, scope);
+  if (const Datum* known = iterable.unless_none()) iterable = Datum(*known);
+  if (iterable.is_poison()) return is_open() ? explore_for(stmt, iterable, scope) : skip(stmt.body, scope);
   if (!iterable.is_sequence()) {
     if (std::optional<Flow> flow = lowering_.for_each(iterable, stmt, scope)) return *flow;
     auto builder = report(diag::wrong_kind, stmt.iterable->loc, "the iterable of 'for'", describe(iterable),

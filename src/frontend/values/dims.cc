@@ -16,6 +16,30 @@ Dim as_dimension(DimTable& dims, const Datum& datum) {
   return nullptr;
 }
 
+namespace {
+
+/// The whole number that all terms of two dims are multiples of: c*a // (c*b) is a // b, and c*a % (c*b) is c*(a % b).
+int64_t common_factor(Dim a, Dim b) {
+  uint64_t factor = 0;
+  for (Dim dim : {a, b}) {
+    for (const DimTerm& term : dim->terms) {
+      factor = std::gcd(factor, term.coefficient < 0 ? -uint64_t(term.coefficient) : uint64_t(term.coefficient));
+    }
+  }
+  return factor <= uint64_t(INT64_MAX) ? std::max<int64_t>(1, int64_t(factor)) : 1;
+}
+
+Dim divided(DimTable& dims, bool is_mod, Dim a, Dim b) {
+  int64_t factor = b->constant() || a->overflow || b->overflow ? 1 : common_factor(a, b);
+  if (factor != 1) {
+    a = exact_quotient(dims, a, dims.constant(factor));
+    b = exact_quotient(dims, b, dims.constant(factor));
+  }
+  return is_mod ? dims.mul(dims.constant(factor), dims.mod(a, b)) : dims.floordiv(a, b);
+}
+
+}  // namespace
+
 Dim combine(DimTable& dims, ast::BinaryOp op, Dim a, Dim b, bool& by_zero) {
   by_zero = false;
   switch (op) {
@@ -29,7 +53,7 @@ Dim combine(DimTable& dims, ast::BinaryOp op, Dim a, Dim b, bool& by_zero) {
     case ast::BinaryOp::Mod:
       by_zero = b->is_constant(0);
       if (by_zero) return nullptr;
-      return op == ast::BinaryOp::Mod ? dims.mod(a, b) : dims.floordiv(a, b);
+      return divided(dims, op == ast::BinaryOp::Mod, a, b);
     default:
       return nullptr;
   }

@@ -165,6 +165,28 @@ Datum& Datum::operator=(const Datum& other) = default;
 Datum& Datum::operator=(Datum&& other) noexcept = default;
 Datum::~Datum() = default;
 
+namespace {
+
+/// Values that are known of values that are known of values, and so on, tell nobody more.
+constexpr uint32_t known_depth = 8;
+
+}  // namespace
+
+Datum Datum::unknown_list(Datum element) {
+  if (element.measure().depth > known_depth) return poison();
+  return Datum(Poison{std::make_shared<const Shared<Elements>>(Elements{std::move(element)}), true});
+}
+
+Datum Datum::or_none(Datum value) {
+  if (value.is_poison() || value.measure().depth > known_depth) return poison();
+  return Datum(Poison{std::make_shared<const Shared<Elements>>(Elements{std::move(value)}), false});
+}
+
+const Datum* Datum::known(bool is_list) const {
+  const auto* poison = std::get_if<Poison>(&storage_);
+  return poison && poison->known && poison->is_list == is_list ? &poison->known->content[0] : nullptr;
+}
+
 Datum Datum::none() {
   return Datum(NoneValue{});
 }
@@ -219,6 +241,10 @@ Datum Datum::string(std::string value) {
 
 Measure Datum::measure() const {
   switch (kind()) {
+    case DatumKind::Poison: {
+      const Poison& poison = std::get<Poison>(storage_);
+      return poison.known ? poison.known->measure : Measure{};
+    }
     case DatumKind::Tuple: return std::get<TupleValue>(storage_).sequence->measure;
     case DatumKind::List: return std::get<ListValue>(storage_).sequence->measure;
     case DatumKind::Dict: return std::get<DictValue>(storage_).dictionary->measure;

@@ -5,7 +5,8 @@
 // construction.
 //
 // Poison stands for something a diagnostic has been reported about; whatever touches poison is
-// poison and says nothing.
+// poison and says nothing. In a function that nothing calls it stands for what a call would give, too,
+// and may say what that is as far as it is of use.
 
 #include <algorithm>
 #include <cstdint>
@@ -34,7 +35,6 @@ struct KernelAxis;
 struct SourceModule;
 class Datum;
 
-struct Poison {};
 struct NoneValue {
   const Function* lacks_result_of = nullptr;
 };
@@ -133,6 +133,9 @@ class Datum {
   Datum& operator=(Datum&& other) noexcept;
   ~Datum();
   static Datum poison() { return Datum(); }
+  /// Poison for a list of an unknown number of such values, and for a value or None.
+  static Datum unknown_list(Datum element);
+  static Datum or_none(Datum value);
   static Datum none();
   /// The None of a function that ended without a value.
   static Datum no_result(const Function* of);
@@ -159,6 +162,10 @@ class Datum {
   DatumKind kind() const;
   bool is(DatumKind k) const { return kind() == k; }
   bool is_poison() const { return is(DatumKind::Poison); }
+  /// What is known of poison: each element of the list that it stands for, or its value where it is not None; null
+  /// where nothing is.
+  const Datum* known_element() const { return known(true); }
+  const Datum* unless_none() const { return known(false); }
   bool is_none() const { return is(DatumKind::None); }
   bool is_sequence() const { return is(DatumKind::Tuple) || is(DatumKind::List); }
   bool is_number() const { return is(DatumKind::Int) || is(DatumKind::Float); }
@@ -212,6 +219,10 @@ class Datum {
   using Elements = std::vector<Datum>;
   using Text = std::shared_ptr<const Shared<std::string>>;
   using ObjectPointer = std::shared_ptr<const Object>;
+  struct Poison {
+    std::shared_ptr<const Shared<Elements>> known;  ///< one value, or null
+    bool is_list = false;
+  };
   struct TupleValue {
     std::shared_ptr<const Shared<Elements>> sequence;
   };
@@ -231,6 +242,7 @@ class Datum {
                    const Namespace*, TypeReference, ObjectPointer, IrValue>;
   template <typename T>
   explicit Datum(T value) : storage_(std::move(value)) {}
+  const Datum* known(bool is_list) const;
   Storage storage_;
   const KernelAxis* axis_ = nullptr;
 };

@@ -75,9 +75,9 @@ class GraphBuilder final : public Lowering {
   void check_rules(const Function& function);
   /// Runs a function that nothing calls for its errors; nothing is left of it. Of a builder with open arguments.
   /// What calls have to make equal is only said of one that nothing calls and that is of no instance.
-  void explore_function(const Function& function, bool is_called = false);
-  /// Runs the initial values of params of an instance that `open_instance` made.
-  void explore_initialisers(const ModuleInstance& instance);
+  void explore_function(const Function& function, bool is_called = false) { explore(function, is_called, nullptr); }
+  /// The same of a module that nothing makes an instance of: its fields, and the methods that nothing runs.
+  void explore_module(const ModuleReference& module, const std::function<bool(const ast::Def&)>& lacks_run);
   /// Adds the functions that give params their initial values.
   void build_initialisers();
 
@@ -146,6 +146,7 @@ class GraphBuilder final : public Lowering {
   std::optional<NumericType> promote(const NumericType& a, const NumericType& b, const OperatorPlace& at);
   /// An operand's value in a dtype and with these dims; null when an error was reported.
   Value* operand(const Datum& datum, DType dtype, const std::vector<Dim>& dims, const OperatorPlace& at);
+  Value* with_unknown(Value* value, const std::vector<Dim>& dims);
   Value* number(const Datum& datum, DType dtype, const std::vector<Dim>& dims, const OperatorPlace& at);
   /// The tensor that an argument of a function is; a number becomes one of rank 0.
   std::optional<IrValue> expect_tensor(const Datum& datum, Loc loc, std::string_view what);
@@ -159,6 +160,9 @@ class GraphBuilder final : public Lowering {
   std::optional<IrValue> expect_float(const Datum& datum, Loc loc, std::string_view function);
 
   // Elementwise ops (graph_elementwise.cc).
+  /// Whether what nothing calls goes on as if two sizes were equal; then it has been warned of where it is to be.
+  bool is_assumed(Dim a, Dim b);
+  Dim unknown_size();
   std::optional<std::vector<Dim>> common_dims(std::span<const Datum> operands, const OperatorPlace& at);
   bool check_class(ElementwiseKind kind, DType dtype, const OperatorPlace& at);
   bool check_numbers(std::span<const Datum> operands, DType storage, const OperatorPlace& at);
@@ -222,6 +226,8 @@ class GraphBuilder final : public Lowering {
   bool lacks_shape(const BoundArguments& arguments, std::string_view function);
   std::optional<std::vector<Dim>> rest_shape(const BoundArguments& arguments, size_t at);
   bool expect_size(Dim dim, Loc loc);
+  void report_reshape(const IrValue& x, std::span<const Dim> shape, Dim count, Dim wanted, Dim known,
+                      const BoundArguments& arguments);
   Datum reshape(const BoundArguments& arguments);
   Datum transpose(const BoundArguments& arguments);
   Datum transpose(const IrValue& x, const std::vector<int64_t>& perm, Loc loc);
@@ -262,6 +268,7 @@ class GraphBuilder final : public Lowering {
   /// Binds the arguments that are in `scope` to a signature and defines its symbols there; false
   /// when an error was reported.
   bool bind_seed(const Function& function, const Signature& signature, Scope& scope, std::vector<Loc>& locs, Loc loc);
+  static void define_unknown(const Signature& signature, Scope& scope);
   static void define_symbols(const Bindings& bindings, const Function& function, Scope& scope);
   ShapeQuestion ask_arguments(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
                               std::vector<const TypePattern*>& patterns) const;
@@ -288,6 +295,7 @@ class GraphBuilder final : public Lowering {
                 const std::string& what);
   Datum conform_tensor(const TypePattern& pattern, const Datum& value, Scope& scope, Use use,
                        Loc loc, const std::string& what);
+  Value* in_written_shape(const TypePattern& pattern, Value* value, Scope& scope);
   bool check_dims(const TypePattern& pattern, const IrValue& value, Scope& scope, Loc loc,
                   const std::string& what);
   bool check_widening(const TypePattern& pattern, const NumericType& type, const IrValue& value,
@@ -464,8 +472,11 @@ class GraphBuilder final : public Lowering {
     bool gives_tensors = false;    ///< optional ones are given; nothing else is known
     std::optional<size_t> number;  ///< of the values that parameters have which are no tensors; unknown without one
   };
+  class OpenModule;
+  void explore(const Function& function, bool is_called, OpenModule* module);
+  void explore_initialisers(const ModuleInstance& instance, const SizeFacts& facts);
   Datum chosen_argument(const SignatureParameter& parameter, size_t number, const OpenChoice& choice, Scope& scope);
-  void explore_choices(size_t choices, const std::function<void(const OpenChoice&)>& explore);
+  void explore_choices(size_t choices, const std::function<bool(const OpenChoice&)>& explore);
   Datum open_argument(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
   void explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,
                     const OpenChoice& choice);

@@ -85,6 +85,17 @@ void GraphBuilder::define_symbols(const Bindings& bindings, const Function& func
   }
 }
 
+/// The symbols that arguments which are not known would bind.
+void GraphBuilder::define_unknown(const Signature& signature, Scope& scope) {
+  auto is_unknown = [&](const SignatureParameter& each) { return scope.find_here(each.name)->value.is_poison(); };
+  if (std::ranges::none_of(signature.parameters, is_unknown)) return;
+  for (const auto* symbols : {&signature.dims, &signature.dtypes}) {
+    for (const DeclaredSymbol& symbol : *symbols) {
+      if (!scope.find_here(symbol.name)) scope.set(symbol.name, Datum::poison(), symbol.loc);
+    }
+  }
+}
+
 /// The tensors that a call gives, with the patterns that they are to match.
 ShapeQuestion GraphBuilder::ask_arguments(const Signature& signature, Scope& scope, const std::vector<Loc>& locs,
                                           std::vector<const TypePattern*>& patterns) const {
@@ -110,6 +121,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
     if (!is_symbol(signature, parameter) || is_late(argument(i))) continue;
+    if (argument(i).is_poison() && evaluator_.is_open()) continue;
     if (!bind_constant(parameter, argument(i), locs[i], bindings)) return false;
   }
   const Bindings constants = bindings;
@@ -126,7 +138,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     bool sized = state && parameter.type.kind == PatternKind::State && !parameter.type.dims.empty() &&
                  state->field("K");
     if (!sized && (!is_tensor_pattern(parameter.type) || is_left_out(parameter, argument(i)))) continue;
-    if (is_late(argument(i))) continue;
+    if (is_late(argument(i)) || (argument(i).is_poison() && evaluator_.is_open())) continue;
     std::string what = fmt::format("argument '{}'", parameter.name);
     auto tensor = sized ? *state->field("K") : expect_tensor(argument(i), locs[i], what);
     if (!tensor) return false;
@@ -134,10 +146,15 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     if (!bind_symbols(evaluator_, parameter.type, type, parameter.name, bindings, ask)) return false;
   }
   define_symbols(bindings, function, scope);
+  if (evaluator_.is_open()) define_unknown(signature, scope);
   for (size_t i = 0; i < signature.parameters.size(); ++i) {
     const SignatureParameter& parameter = signature.parameters[i];
     if (!is_late(argument(i))) continue;
     Datum value = evaluator_.evaluate(*parameter.default_value, scope);
+    if (value.is_poison() && evaluator_.is_open()) {
+      scope.set(parameter.name, std::move(value), parameter.loc);
+      continue;
+    }
     if (value.is_poison()) return false;
     if (is_symbol(signature, parameter) && !bind_constant(parameter, value, locs[i], bindings)) return false;
     scope.set(parameter.name, std::move(value), parameter.loc);
@@ -148,6 +165,7 @@ bool GraphBuilder::bind_signature(const Function& function, const Signature& sig
     if (bindings.dims.count(parameter.name) || bindings.dtypes.count(parameter.name)) continue;
     Datum value = argument(i);
     if (is_left_out(parameter, value) || is_none_by_default(parameter, value)) continue;
+    if (value.is_poison() && evaluator_.is_open()) continue;
     std::string what = fmt::format("argument '{}'", parameter.name);
     if (is_tensor_pattern(parameter.type)) {
       auto tensor = expect_tensor(value, locs[i], what);

@@ -482,8 +482,26 @@ bool GraphBuilder::fill_branches(Branches& branches, Scope& scope, Loc loc,
   return filled;
 }
 
+namespace {
+
+/// Whether a value is computed of numbers and sizes alone, so that calls which give numbers have it at compile time.
+bool is_of_numbers(const Value* value, unsigned depth = 0) {
+  constexpr unsigned most_ops = 32;
+  const Op* def = value->def();
+  if (!def || depth == most_ops || value->type()->rank() != 0 || def->region_count() != 0) return false;
+  for (unsigned i = 0; i < def->operand_count(); ++i) {
+    if (!is_of_numbers(def->operand(i), depth + 1)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<Flow> GraphBuilder::branch(const Datum& condition, const ast::If& stmt, size_t arm, Scope& scope) {
   if (!condition.is_ir()) return std::nullopt;
+  if (evaluator_.is_open() && is_of_numbers(condition.as_ir().value)) {
+    return evaluator_.explore_arms(stmt, arm, scope);
+  }
   Loc loc = stmt.arms[arm].condition->loc;
   Branches branches;
   branches.condition = truth(condition, loc);

@@ -30,6 +30,16 @@ bool refuse_root(const Evaluator& evaluator, std::span<const Datum> operands, Lo
 
 }  // namespace
 
+bool GraphBuilder::is_assumed(Dim a, Dim b) {
+  if (!evaluator_.is_open() || blame().certainly_differ(a, b)) return false;
+  DimFact needed{Relation::Equal, a, b};
+  if (blame().unproven(needed) == Blame::Unproven::Unstated) evaluator_.facts().push_back(needed);
+  return true;
+}
+
+/// Of two sizes that calls make equal, or one of which they make 1.
+Dim GraphBuilder::unknown_size() { return evaluator_.unknown_size("d").as_dim(); }
+
 /// The dims of the result: axes align at the right, missing ones and extents of 1 repeat.
 std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum> operands,
                                                           const OperatorPlace& at) {
@@ -51,9 +61,12 @@ std::optional<std::vector<Dim>> GraphBuilder::common_dims(std::span<const Datum>
       ShapeQuestion question = blame().ask_operands(at, first.value->type()->dims, other);
       report_unequal(blame(), at.loc, place(first, axis, operand_name(at, earlier, operands.size())),
                      place(ir, *i, operand_name(at, n, operands.size())), &question);
-      return std::nullopt;
+      if (!is_assumed(dims_now[offset + *i], other[*i])) return std::nullopt;
     }
     for (size_t i = 0; i < other.size(); ++i) {
+      bool differs = dims_now[offset + i] != other[i] && !dims_now[offset + i]->is_constant(1) &&
+                     !other[i]->is_constant(1);
+      if (differs) dims_now[offset + i] = unknown_size();
       if (!dims_now[offset + i]->is_constant(1) || other[i]->is_constant(1)) continue;
       dims_now[offset + i] = other[i];
       from[offset + i] = {n, i};

@@ -121,6 +121,8 @@ bool GraphBuilder::check_bound(Dim low, Dim high, Dim index, Loc loc, const std:
   if (holds == true) return true;
   if (holds == false) {
     report(diag::index_out_of_range, loc, index->text, what);
+  } else if (evaluator_.is_open()) {
+    return true;  // in the calls that are no errors
   } else if (as_written(low) == low && as_written(high) == high) {
     auto builder = report(diag::unproved_bound, loc, low->text, high->text);
     blame().help_clause(builder, {Relation::LessEqual, low, high});
@@ -237,6 +239,12 @@ bool GraphBuilder::check_indices(const IrValue& indices, Loc loc) {
   return false;
 }
 
+namespace {
+
+bool is_unknown(Dim size) { return size->symbol().find(unknown_mark) != std::string_view::npos; }
+
+}  // namespace
+
 bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& scope) {
   Datum value = evaluator_.evaluate(index, scope);
   if (value.is_poison()) return false;
@@ -249,7 +257,8 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
       return false;
     }
     slicing.indices.push_back(value);
-    if (!common_dims(slicing.indices, index.loc)) return false;
+    auto gathered = common_dims(slicing.indices, index.loc);
+    if (!gathered || std::ranges::any_of(*gathered, is_unknown)) return false;
     slicing.take_whole();
     return true;
   }

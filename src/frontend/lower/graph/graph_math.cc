@@ -62,7 +62,9 @@ std::optional<std::vector<Dim>> GraphBuilder::match_leading(const IrValue& a, co
       size_t axis_a = swapped ? i : offset + i, axis_b = swapped ? offset + i : i;
       report_unequal(blame(), at.loc, place(a, axis_a, question.operands[0].what),
                      place(b, axis_b, question.operands[1].what), &question);
-      return std::nullopt;
+      if (!is_assumed(dim, shorter[i])) return std::nullopt;
+      dim = unknown_size();
+      continue;
     }
     dim = shorter[i];
   }
@@ -88,7 +90,7 @@ bool GraphBuilder::check_matmul(const IrValue& a, const IrValue& b, const Operat
   ShapeQuestion question = ask_matmul(at, a, b);
   report_unequal(blame(), at.loc, place(a, of_a.size() - 1, question.operands[0].what),
                  place(b, axis, question.operands[1].what), &question);
-  return false;
+  return is_assumed(of_a.back(), of_b[axis]);
 }
 
 std::optional<Datum> GraphBuilder::matmul(const Datum& left, const Datum& right, const OperatorPlace& at) {
@@ -108,11 +110,16 @@ std::optional<Datum> GraphBuilder::matmul(const Datum& left, const Datum& right,
   b.value = convert(stored(b), type->storage);
   if (row) a.value = graph::reshape(builder_, a.value, {one, dims_a[0]});
   if (column) b.value = graph::reshape(builder_, b.value, {dims_b[0], one});
+  if (std::vector<Dim> same = b.value->type()->dims; same[same.size() - 2] != dims_a.back()) {
+    same[same.size() - 2] = dims_a.back();
+    b.value = graph::reshape(builder_, b.value, std::move(same));
+  }
   auto leading = match_leading(a, b, at);
   if (!leading) return Datum::poison();
   auto extended = [&](Value* value) {
     std::vector<Dim> all = *leading;
     all.insert(all.end(), value->type()->dims.end() - 2, value->type()->dims.end());
+    if (evaluator_.is_open()) value = with_unknown(value, all);
     return graph::broadcast_to(builder_, value, std::move(all));
   };
   Value* x = extended(a.value);

@@ -1,4 +1,4 @@
-// Functions that nothing calls: they are run as entries are, for their errors.
+// Functions that nothing calls, and modules that nothing makes: they are run as entries are, for their errors.
 
 #include <algorithm>
 #include <iterator>
@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "frontend/lower/graph/graph_builder.h"
+#include "frontend/syntax/ast_walk.h"
+#include "frontend/values/modules.h"
 
 namespace tessera::frontend {
 
@@ -25,9 +27,12 @@ bool some_bool(size_t parameter, size_t choice) {
   return choice < 2 ? choice == 0 : (parameter + choice) % 2 == 0;
 }
 
-bool is_bool(const SignatureParameter& parameter) {
-  return parameter.type.kind == PatternKind::Scalar && parameter.type.dtype == DType::Bool;
+bool is_scalar(const TypePattern& pattern, bool (*is)(DType)) {
+  return pattern.kind == PatternKind::Scalar && is(pattern.dtype);
 }
+
+bool is_bool(const TypePattern& pattern) { return pattern.kind == PatternKind::Scalar && pattern.dtype == DType::Bool; }
+bool is_flag(const SignatureParameter& parameter) { return is_bool(parameter.type); }
 
 bool is_tensor(const TypePattern& pattern) {
   return pattern.kind == PatternKind::Tensor || pattern.kind == PatternKind::KTile;
@@ -36,15 +41,16 @@ bool is_tensor(const TypePattern& pattern) {
 /// Whether a parameter is a size that is no extent of another one.
 bool is_own_number(const DeclaredSymbol& symbol) { return symbol.uses == 1; }
 
-/// How many choices of values for parameters that are no tensors there are to look at.
-size_t count_choices(const Signature& signature) {
+/// How many choices of values for parameters that are no tensors there are to look at; of a method beside those of its
+/// module.
+size_t count_choices(const Signature& signature, size_t bools, size_t choices) {
   auto has_value = [&](const SignatureParameter& each) {
     bool is_number = each.type.kind == PatternKind::Scalar && is_float(each.type.dtype);
     auto is_it = [&](const DeclaredSymbol& symbol) { return symbol.name == each.name && is_own_number(symbol); };
-    return each.default_value || is_bool(each) || is_number || std::ranges::any_of(signature.dims, is_it);
+    return each.default_value || is_flag(each) || is_number || std::ranges::any_of(signature.dims, is_it);
   };
-  if (std::ranges::none_of(signature.parameters, has_value)) return 0;
-  return std::ranges::count_if(signature.parameters, is_bool) < 2 ? 2 : 4;
+  if (choices == 0 && std::ranges::none_of(signature.parameters, has_value)) return 0;
+  return bools + size_t(std::ranges::count_if(signature.parameters, is_flag)) < 2 ? 2 : 4;
 }
 
 }  // namespace
@@ -76,49 +82,198 @@ Datum GraphBuilder::chosen_argument(const SignatureParameter& parameter, size_t 
                                                     : Datum::poison();
     if (usual.is(DatumKind::Bool)) return Datum::boolean(usual.as_bool() == some_bool(number, *choice.number));
     if (*choice.number % 2 == 0) return usual;
-  } else if (choice.number && is_bool(parameter)) {
+  } else if (choice.number && is_flag(parameter)) {
     return Datum::boolean(some_bool(number, *choice.number));
   }
   if (choice.number && is_number) return Datum::number(some_number(number, *choice.number));
   return open_argument(pattern, parameter.name, parameter.loc, scope);
 }
 
-void GraphBuilder::explore_function(const Function& function, bool is_called) {
+/// Instances of a module that nothing makes, one for each choice of what it is given.
+class GraphBuilder::OpenModule {
+ public:
+  struct Instance {
+    Datum made;  ///< poison where the choice cannot be made
+    SizeFacts facts;
+    unsigned unknown_sizes = 0;  ///< in its fields
+    const ModuleInstance* get() const { return made.object_as<ModuleInstance>(); }
+  };
+  OpenModule(GraphBuilder& graph, const ModuleReference& module) : graph_(graph), module_(module) { read_parameters(); }
+
+  size_t choices() const { return choices_; }
+  size_t bools() const { return bools_; }
+  /// What is wrong with one of values that are chosen is not said.
+  const Instance& at(const OpenChoice& choice) {
+    auto [it, fresh] = instances_.try_emplace(choice.number);
+    std::optional<Session::Trial> quiet;
+    if (fresh && choice.number) quiet.emplace(graph_.session());
+    if (fresh) it->second = make(choice);
+    return it->second;
+  }
+
+ private:
+  struct Parameter {
+    const ast::Parameter* written;
+    TypePattern type;
+    bool is_extent = false;  ///< of a param, or of an argument of a method
+  };
+
+  void read_parameters();
+  Datum chosen(const Parameter& parameter, size_t number, const OpenChoice& choice) const;
+  Instance make(const OpenChoice& choice) const;
+
+  GraphBuilder& graph_;
+  const ModuleReference& module_;
+  std::vector<Parameter> parameters_;
+  size_t choices_ = 0;
+  size_t bools_ = 0;
+  std::map<std::optional<size_t>, Instance> instances_;
+};
+
+namespace {
+
+/// Whether types of a module's params and of its methods' arguments have a name as an extent.
+bool is_in_types(const ast::Module& module, std::string_view name) {
+  bool found = false;
+  auto look = [&](const ast::Node& node) {
+    const auto* each = ast::as<ast::Name>(&node);
+    found = found || (each && each->text == name);
+  };
+  for (const ast::Stmt* stmt : module.body) {
+    const auto* field = ast::as<ast::Assign>(stmt);
+    if (field && field->annotation && is_param_field(*field)) ast::walk(*field->annotation, look);
+    const auto* method = ast::as<ast::Def>(stmt);
+    if (!method) continue;
+    for (const ast::Parameter& parameter : method->parameters) {
+      if (parameter.annotation) ast::walk(*parameter.annotation, look);
+    }
+    if (method->return_type) ast::walk(*method->return_type, look);
+  }
+  return found;
+}
+
+}  // namespace
+
+void GraphBuilder::OpenModule::read_parameters() {
+  for (const ast::Parameter& written : module_.stmt().parameters) {
+    Parameter parameter{&written, {}};
+    if (written.annotation) parameter.type = read_type(graph_.evaluator_, *written.annotation, *module_.scope());
+    const TypePattern& type = parameter.type;
+    parameter.is_extent = type.kind == PatternKind::DimParam || is_in_types(module_.stmt(), written.name.text);
+    bool has_value = written.default_value && type.kind != PatternKind::DTypeParam;
+    bool is_own_number = is_scalar(type, is_integer) && !parameter.is_extent;
+    if (has_value || is_own_number || is_bool(type) || is_scalar(type, is_float)) choices_ = 2;
+    bools_ += is_bool(type);
+    parameters_.push_back(std::move(parameter));
+  }
+}
+
+/// Sizes are symbols; a number that is an extent nowhere is one in the odd choices. The rest is as it is for a function.
+Datum GraphBuilder::OpenModule::chosen(const Parameter& parameter, size_t number, const OpenChoice& choice) const {
+  const TypePattern& type = parameter.type;
+  const ast::Expr* written = parameter.written->default_value;
+  Datum usual = written ? graph_.evaluator_.evaluate(*written, *module_.scope()) : Datum::poison();
+  bool is_even = choice.number && *choice.number % 2 == 0;
+  if (type.kind == PatternKind::DTypeParam) return usual.is_poison() ? Datum::dtype(DType::F32) : usual;
+  if (type.kind == PatternKind::DimParam || is_scalar(type, is_integer)) {
+    if (is_even && written) return usual;
+    if (choice.number && !is_even && !parameter.is_extent) return some_integer(number);
+    std::string_view name = parameter.written->name.text;
+    if (parameter.is_extent) return Datum::dim(graph_.dims().symbol(name));
+    return choice.number ? graph_.evaluator_.given_size(name) : Datum::poison();
+  }
+  if (!choice.number) return Datum::poison();
+  if (is_bool(type)) {
+    bool chosen = some_bool(number, *choice.number);
+    return Datum::boolean(usual.is(DatumKind::Bool) ? usual.as_bool() == chosen : chosen);
+  }
+  if (is_even && written) return usual;
+  return is_scalar(type, is_float) ? Datum::number(some_number(number, *choice.number)) : Datum::poison();
+}
+
+GraphBuilder::OpenModule::Instance GraphBuilder::OpenModule::make(const OpenChoice& choice) const {
+  Evaluator& evaluator = graph_.evaluator_;
+  evaluator.forget_facts();
+  evaluator.count_unknown_from(0);
+  evaluator.begin_uncalled("");
+  std::vector<ModuleApplication::Argument> arguments;
+  std::vector<std::string> sizes;
+  for (const Parameter& parameter : parameters_) {
+    Datum value = chosen(parameter, arguments.size(), choice);
+    const ast::Identifier& name = parameter.written->name;
+    bool is_size = value.is(DatumKind::Dim) && parameter.is_extent;
+    if (is_size) {
+      sizes.emplace_back(name.text);
+      // A param without elements is in no module that anybody makes.
+      evaluator.facts().push_back({Relation::GreaterEqual, value.as_dim(), graph_.dims().constant(1)});
+    }
+    arguments.push_back({std::string(name.text), std::move(value), parameter.written->loc});
+  }
+  evaluator.begin_unmade(std::string(module_.name()), std::move(sizes));
+  Datum made = evaluator.open_instance(module_, std::move(arguments));
+  return {std::move(made), evaluator.size_facts(), evaluator.unknown_sizes()};
+}
+
+void GraphBuilder::explore_module(const ModuleReference& module,
+                                  const std::function<bool(const ast::Def&)>& lacks_run) {
+  OpenModule open(*this, module);
+  const OpenModule::Instance& usual = open.at({});
+  if (!usual.get()) return;
+  explore_initialisers(*usual.get(), usual.facts);
+  for (const ast::Stmt* stmt : module.stmt().body) {
+    const auto* def = ast::as<ast::Def>(stmt);
+    if (def && lacks_run(*def)) explore(*session().method(*def, *usual.get()->scope()), false, &open);
+  }
+  evaluator_.begin_unmade("", {});
+}
+
+void GraphBuilder::explore(const Function& function, bool is_called, OpenModule* module) {
   const Signature& signature = session().signature(evaluator_, function);
   if (signature.failed || function.def->is_declaration()) return;
   explore_dtypes(session(), signature, [&](const DTypeChoices& dtypes) {
     auto explore = [&](const OpenChoice& choice) {
-      begin_function("entry", function.name, function.loc);
-      evaluator_.begin_uncalled(function.name);
+      const OpenModule::Instance* instance = module ? &module->at(choice) : nullptr;
+      if (instance && !instance->get()) return false;
+      const Function& run = instance ? *session().method(*function.def, *instance->get()->scope()) : function;
+      const Signature& its = session().signature(evaluator_, run);
+      if (its.failed) return false;
+      begin_function("entry", run.name, run.loc);
+      if (instance) evaluator_.set_size_facts(instance->facts);
+      evaluator_.count_unknown_from(instance ? instance->unknown_sizes : 0);
+      evaluator_.begin_uncalled(run.name);
       if (is_called) evaluator_.leave_facts_open();
-      explore_body(function, signature, dtypes, choice);
+      explore_body(run, its, dtypes, choice);
       function_.op->erase();
       end_function();
+      return true;
     };
     explore({});
     bool has_optional = std::ranges::any_of(signature.parameters, [](const SignatureParameter& each) {
       return each.default_value && is_tensor(each.type);
     });
     if (has_optional) explore({.gives_tensors = true});
-    if (!session().is_trial()) explore_choices(count_choices(signature), explore);
+    size_t bools = module ? module->bools() : 0, of_module = module ? module->choices() : 0;
+    if (!session().is_trial()) explore_choices(count_choices(signature, bools, of_module), explore);
   });
 }
 
-/// Reports what is found with each of the choices.
-void GraphBuilder::explore_choices(size_t choices, const std::function<void(const OpenChoice&)>& explore) {
+/// Reports what is found with each of the choices that can be made.
+void GraphBuilder::explore_choices(size_t choices, const std::function<bool(const OpenChoice&)>& explore) {
   Budget::Extra budget(session().budget());
   std::set<Session::SaidText> common;
+  std::optional<size_t> first;
   for (size_t i = 0; i < choices; ++i) {
     Session::Trial trial(session());
-    explore({.number = i});
+    if (!explore({.number = i})) continue;
     if (budget.is_spent()) return;
     std::set<Session::SaidText> both;
     std::ranges::set_intersection(common, trial.found(), std::inserter(both, both.end()));
-    common = i == 0 ? trial.found() : std::move(both);
+    common = first ? std::move(both) : trial.found();
+    if (!first) first = i;
     if (common.empty()) return;
   }
   Session::Only only(session(), common);
-  if (!common.empty()) explore({.number = 0});
+  if (first && !common.empty()) explore({.number = *first});
 }
 
 void GraphBuilder::explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,
@@ -166,7 +321,7 @@ void GraphBuilder::explore_body(const Function& function, const Signature& signa
   }
 }
 
-void GraphBuilder::explore_initialisers(const ModuleInstance& instance) {
+void GraphBuilder::explore_initialisers(const ModuleInstance& instance, const SizeFacts& facts) {
   for (const auto& [name, member] : instance.members()) {
     const auto* reference = member.object_as<ParamReference>();
     if (!reference) continue;
@@ -174,6 +329,7 @@ void GraphBuilder::explore_initialisers(const ModuleInstance& instance) {
     const ParamType* type = param_type(declaration);
     if (!type || !declaration.initialiser) continue;
     begin_function("init", "init", declaration.loc);
+    evaluator_.set_size_facts(facts);
     function_.seed = add_argument("seed", "input", context().tensor({}, DType::U64));
     function_.initialised = &declaration;
     (void)evaluator_.evaluate(*declaration.initialiser, *declaration.scope);

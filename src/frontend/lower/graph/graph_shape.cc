@@ -66,6 +66,28 @@ bool GraphBuilder::lacks_shape(const BoundArguments& arguments, std::string_view
   return true;
 }
 
+/// A reshape to a shape that has not as many elements; `known`: those of the extents beside -1, or null.
+void GraphBuilder::report_reshape(const IrValue& x, std::span<const Dim> shape, Dim count, Dim wanted, Dim known,
+                                  const BoundArguments& arguments) {
+  auto standing = blame().unproven({Relation::Equal, wanted, count});
+  if (standing == Blame::Unproven::OfCalls) return;
+  std::string of = subject(x, "the tensor");
+  auto warn = [&] {
+    return report(diag::unstated_relation, arguments.call, blame().uncalled({Relation::Equal, wanted, count}),
+                  fmt::format("{}, the elements of {}, equal to {}, those of shape {}", count->text, of, wanted->text,
+                              to_text(shape)));
+  };
+  auto builder = standing == Blame::Unproven::Unstated
+                     ? warn()
+                     : report(diag::bad_reshape, arguments.call, of, count->text, to_text(shape), wanted->text);
+  builder.label(x.origin.known() ? x.origin : arguments.locs[0],
+                fmt::format("its shape is {}", to_text(x.value->type()->dims)));
+  if (known && blame().certainly_differ(wanted, count)) {
+    builder.help(fmt::format("nothing fits in the place of -1: {} does not divide {}", known->text, count->text));
+  }
+  blame().help_clause(builder, {Relation::Equal, wanted, count}, "if nothing is ever left over");
+}
+
 Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   auto x = expect_tensor(arguments[0], arguments.locs[0], "the argument of 'reshape'");
   if (x && lacks_shape(arguments, "reshape")) return Datum::poison();
@@ -95,24 +117,9 @@ Datum GraphBuilder::reshape(const BoundArguments& arguments) {
   if (!check_size(blame(), *shape, arguments.call)) return Datum::poison();
   Dim wanted = evaluator_.simplified(element_count(dims(), *shape));
   if (wanted != count) {
-    auto standing = blame().unproven({Relation::Equal, wanted, count});
-    if (standing == Blame::Unproven::OfCalls) return Datum::poison();
-    std::string of = subject(*x, "the tensor");
-    auto warn = [&] {
-      return report(diag::unstated_relation, arguments.call, blame().uncalled(),
-                    fmt::format("{}, the elements of {}, equal to {}, those of shape {}", count->text, of, wanted->text,
-                                to_text(*shape)));
-    };
-    auto builder = standing == Blame::Unproven::Unstated
-                       ? warn()
-                       : report(diag::bad_reshape, arguments.call, of, count->text, to_text(*shape), wanted->text);
-    builder.label(x->origin.known() ? x->origin : arguments.locs[0],
-                  fmt::format("its shape is {}", to_text(x->value->type()->dims)));
-    if (known && blame().certainly_differ(wanted, count)) {
-      builder.help(fmt::format("nothing fits in the place of -1: {} does not divide {}", known->text, count->text));
-    }
-    blame().help_clause(builder, {Relation::Equal, wanted, count}, "if nothing is ever left over");
-    return Datum::poison();
+    report_reshape(*x, *shape, count, wanted, known, arguments);
+    if (!is_assumed(count, wanted)) return Datum::poison();
+    if (known) *open = unknown_size();
   }
   builder_.set_loc(arguments.call);
   return handle(graph::reshape(builder_, x->value, std::move(*shape)), type_of(*x), arguments.call);

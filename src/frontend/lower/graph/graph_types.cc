@@ -55,7 +55,7 @@ bool GraphBuilder::check_dims(const TypePattern& pattern, const IrValue& value, 
                  {(*wanted)[*i], spread ? pattern.loc : pattern.dims[*i].loc, dimension_of(*i, "its type"), "", {},
                   to_text(*wanted)},
                  &question);
-  return false;
+  return is_assumed(dims_now[*i], (*wanted)[*i]);
 }
 
 /// Whether a value may be given the written type: its @accum agrees, and its dtype widens.
@@ -80,6 +80,12 @@ bool GraphBuilder::check_widening(const TypePattern& pattern, const NumericType&
   return false;
 }
 
+/// Of what nothing calls: the value in the shape of its type, which calls give it.
+Value* GraphBuilder::in_written_shape(const TypePattern& pattern, Value* value, Scope& scope) {
+  auto wanted = evaluate_dims(evaluator_, pattern, scope);
+  return wanted ? graph::reshape(builder_, value, std::move(*wanted)) : value;
+}
+
 Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datum, Scope& scope,
                                    Use use, Loc loc, const std::string& what) {
   if (!pattern.layout.empty()) {
@@ -101,6 +107,7 @@ Datum GraphBuilder::conform_tensor(const TypePattern& pattern, const Datum& datu
   builder_.set_loc(loc);
   IrValue result = *value;
   result.weak = false;
+  if (use == Use::Stored && evaluator_.is_open()) result.value = in_written_shape(pattern, result.value, scope);
   if (value->weak) result.value = in_dtype(*value, type->compute());
   if (use == Use::Stored) {
     result.value = round_to(result.value, *type, loc);

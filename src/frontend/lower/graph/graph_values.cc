@@ -218,7 +218,19 @@ Value* GraphBuilder::operand(const Datum& datum, DType dtype, const std::vector<
     return nullptr;
   }
   builder_.set_loc(at.loc);
-  return graph::broadcast_to(builder_, in_dtype(ir, dtype), dims);
+  Value* value = in_dtype(ir, dtype);
+  if (evaluator_.is_open()) value = with_unknown(value, dims);
+  return graph::broadcast_to(builder_, value, dims);
+}
+
+/// Of what nothing calls: the value with those of the dims that are in the place of its own.
+Value* GraphBuilder::with_unknown(Value* value, const std::vector<Dim>& dims) {
+  std::vector<Dim> own = value->type()->dims;
+  size_t offset = dims.size() - own.size();
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (!own[i]->is_constant(1)) own[i] = dims[offset + i];
+  }
+  return graph::reshape(builder_, value, std::move(own));
 }
 
 std::optional<IrValue> GraphBuilder::expect_tensor(const Datum& datum, Loc loc,
