@@ -117,7 +117,9 @@ Datum Evaluator::unplaced(const ModuleApplication& application, Loc loc) {
 /// What may be there, or is there more than once. Where it is not, nothing is wrong with it.
 Datum Evaluator::place_unknown(const Datum& value, const std::string& prefix, std::string_view name) {
   const Datum* known = value.known_element() ? value.known_element() : value.unless_none();
-  if (!known || (!known->is_poison() && !holds_modules(*known))) return Datum::poison();
+  constexpr size_t most_levels = 3;  // each level may have several, of which calls may have none
+  bool is_shown = known && instantiating_.size() <= most_levels;
+  if (!is_shown || (!known->is_poison() && !holds_modules(*known))) return Datum::poison();
   Session::Trial quiet(session_);
   bool is_list = known == value.known_element();
   Datum placed = place(*known, prefix, is_list ? fmt::format("{}.0", name) : std::string(name));

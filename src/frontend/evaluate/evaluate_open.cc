@@ -314,10 +314,11 @@ Datum Evaluator::explore_sequence(const Builtin& builtin, const BoundArguments& 
 /// The result of a function of the program that has arguments which are not known. What is wrong in it may be right for
 /// the arguments of a call, so nothing is said of it.
 Datum Evaluator::explore_body(const Datum& callee, std::vector<CallArgument> arguments, Loc loc) {
-  constexpr size_t most_calls = 16;
+  constexpr size_t most_calls = 6;  // each may be run twice by the one around it
   const Module* module = lowering_.built();
   bool has_tensors = module && module->level() == Level::Graph;
   if (!has_tensors || frames_.empty() || frames_.size() > most_calls) return Datum::poison();
+  Budget::Extra budget(session_.budget());
   Session::Trial quiet(session_);
   MayRun here(*this, false);
   const auto effects = frame().effects;

@@ -168,7 +168,7 @@ void GraphBuilder::OpenModule::read_parameters() {
   }
 }
 
-/// Sizes are symbols; a number that is an extent nowhere is one in the odd choices. The rest is as it is for a function.
+/// Sizes are symbols; a number that is an extent nowhere is one in the odd choices. The rest is as it is for functions.
 Datum GraphBuilder::OpenModule::chosen(const Parameter& parameter, size_t number, const OpenChoice& choice) const {
   const TypePattern& type = parameter.type;
   const ast::Expr* written = parameter.written->default_value;
@@ -179,7 +179,9 @@ Datum GraphBuilder::OpenModule::chosen(const Parameter& parameter, size_t number
     if (is_even && written) return usual;
     if (choice.number && !is_even && !parameter.is_extent) return some_integer(number);
     std::string_view name = parameter.written->name.text;
-    if (parameter.is_extent) return Datum::dim(graph_.dims().symbol(name));
+    bool is_stated = parameter.is_extent && !written;  // what its default makes hold, no clause has to say
+    if (is_stated) return Datum::dim(graph_.dims().symbol(name));
+    if (parameter.is_extent) return graph_.evaluator_.given_size(name);
     return choice.number ? graph_.evaluator_.given_size(name) : Datum::poison();
   }
   if (!choice.number) return Datum::poison();
@@ -202,8 +204,9 @@ GraphBuilder::OpenModule::Instance GraphBuilder::OpenModule::make(const OpenChoi
     Datum value = chosen(parameter, arguments.size(), choice);
     const ast::Identifier& name = parameter.written->name;
     bool is_size = value.is(DatumKind::Dim) && parameter.is_extent;
-    if (is_size) {
-      sizes.emplace_back(name.text);
+    const auto* usual = ast::as<ast::Integer>(parameter.written->default_value);
+    if (is_size) sizes.emplace_back(name.text);
+    if (is_size && !(usual && usual->value == 0)) {
       // A param without elements is in no module that anybody makes.
       evaluator.facts().push_back({Relation::GreaterEqual, value.as_dim(), graph_.dims().constant(1)});
     }
