@@ -184,7 +184,7 @@ class Contest {
       tsr_tensor_t a = a_.tensor(), b = b_.tensor(), result = y.tensor();
       const tsr_tensor_t* inputs[] = {&a, &b};
       tsr_tensor_t* outputs[] = {&result};
-      expect(tsrCall(function, nullptr, inputs, 2, outputs, 1), "tsrCall");
+      expect(tsrCall(function, nullptr, inputs, 2, outputs, 1, nullptr), "tsrCall");
     };
   }
 
@@ -314,7 +314,7 @@ std::vector<Code> load_all(tsr_context_t context, const std::vector<std::string>
   std::vector<Code> codes;
   for (const std::string& path : paths) {
     Code code{std::filesystem::path(path).stem().string(), "", nullptr};
-    if (tsrLoadModuleFile(context, path.c_str(), &code.module) != TSR_SUCCESS) {
+    if (tsrLoadModuleFile(context, path.c_str(), nullptr, &code.module) != TSR_SUCCESS) {
       fmt::print("left out: {}\n", tsrGetLastError());
       continue;
     }

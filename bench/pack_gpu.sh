@@ -35,7 +35,7 @@ done
 build/bin/tesserac bench/gpu/families/families.tsr "${options[@]}" -o "$folder/bundles/families.bundle"
 
 # The libraries that are not part of every system go beside ours.
-cp -L build/lib/libtessera.so.1 "$folder/lib/"
+cp -L build/lib/libtessera.so.2 "$folder/lib/"
 cp build/bin/tsr "$folder/lib/tsr"
 ldd build/bin/tsr | sed -nE 's/.*=> (\S*lib(tbb|fmt)\.so\S*) .*/\1/p' | xargs -I{} cp -L {} "$folder/lib/"
 cp bench/gpu/{tessera_ctypes,cases,attention_cases,run}.py "$folder/"

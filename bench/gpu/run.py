@@ -183,7 +183,7 @@ def main():
     parser.add_argument("--only", default="", metavar="PREFIX", help="cases whose name starts so")
     parser.add_argument("--check-only", action="store_true", help="measure nothing")
     parser.add_argument("--rounds", type=int, default=9, help="rounds of each measurement")
-    parser.add_argument("--library", default=HERE / "lib" / "libtessera.so.1")
+    parser.add_argument("--library", default=HERE / "lib" / "libtessera.so.2")
     parser.add_argument("--bundles", type=pathlib.Path, default=HERE / "bundles")
     options = parser.parse_args()
     torch.backends.cuda.matmul.allow_tf32 = True  # what the peers of tf32 need; references are float64

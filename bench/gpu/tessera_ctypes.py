@@ -1,6 +1,6 @@
 """libtessera from Python by ctypes, on tensors of any library that speaks DLPack.
 
-    library = Library("libtessera.so.1")
+    library = Library("libtessera.so.2")
     module = library.context("cuda:0").load("gemm.bundle", allow_jit=True)
     module.function("bf16_kn")([a, b], [c])      # queued on the device's default stream
 """
@@ -92,24 +92,34 @@ class Library:
         return Context(self, device)
 
 
+class ContextOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("checks", ctypes.c_uint32),
+                ("threads", ctypes.c_uint32)]
+
+
+class ModuleOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
+
+
 class Context:
     """A device and what was made on it."""
 
     def __init__(self, library, device):
         self.library = library
         self.handle = ctypes.c_void_p()
-        library.check(library.c.tsrCreateContextFor(device.encode(), ctypes.byref(self.handle)))
+        options = ContextOptions(ctypes.sizeof(ContextOptions), device.encode())
+        library.check(library.c.tsrCreateContextWith(ctypes.byref(options), ctypes.byref(self.handle)))
 
     def load(self, path, allow_jit=False):
         module = ctypes.c_void_p()
-        flags = ctypes.c_uint32(ALLOW_JIT if allow_jit else 0)
-        status = self.library.c.tsrLoadModuleFileWith(
-            self.handle, str(path).encode(), flags, ctypes.byref(module))
+        options = ModuleOptions(ctypes.sizeof(ModuleOptions), ALLOW_JIT if allow_jit else 0)
+        status = self.library.c.tsrLoadModuleFile(
+            self.handle, str(path).encode(), ctypes.byref(options), ctypes.byref(module))
         self.library.check(status)
         return Module(self, module)
 
     def synchronize(self):
-        status = self.library.c.tsrSynchronize(self.handle, ctypes.c_uint32(FOREVER))
+        status = self.library.c.tsrSynchronize(self.handle, None, ctypes.c_uint32(FOREVER))
         self.library.check(status)
 
     def close(self):
@@ -144,7 +154,7 @@ class Module:
             *[name.encode() for name in parameters])
         tensors = Arguments(parameters.values())
         status = self.library.c.tsrBindParameters(
-            self.handle, ctypes.c_size_t(tensors.count), names, tensors.array)
+            self.handle, names, tensors.array, ctypes.c_size_t(tensors.count))
         self.library.check(status)
 
 
@@ -160,7 +170,7 @@ class Function:
         given, wanted = Arguments(inputs), Arguments(outputs)
         call = self.library.c.tsrCall
         fixed = (self.handle, None, given.array, ctypes.c_size_t(given.count), wanted.array,
-                 ctypes.c_size_t(wanted.count))
+                 ctypes.c_size_t(wanted.count), None)
 
         def run():
             status = call(*fixed)

@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   if (argc != 4) return fprintf(stderr, "usage: embed BUNDLE ENTRY N\n"), 2;
   int64_t n = atoll(argv[3]);
   check(tsrCreateContext(&context));
-  check(tsrLoadModuleFile(context, argv[1], &module));
+  check(tsrLoadModuleFile(context, argv[1], NULL, &module));
   check(tsrGetFunction(module, argv[2], &function));
 
   tsr_tensor_t x = {.device = {1, 0}, .ndim = 1, .dtype = {2, 32, 1}, .shape = &n};
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
 
   const tsr_tensor_t* inputs[] = {&x};
   tsr_tensor_t* outputs[] = {&y};
-  check(tsrCall(function, NULL, inputs, 1, outputs, 1));
+  check(tsrCall(function, NULL, inputs, 1, outputs, 1, NULL));
   for (int64_t i = 0; i < n; ++i) printf("%g\n", ((float*)y.data)[i]);
   check(tsrDestroyContext(context));
   return 0;

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "runtime/api/boundary.h"
+#include "runtime/api/sized.h"
 #include "runtime/cpu/cpu_device.h"
 #include "runtime/cuda/cuda_device.h"
 #include "runtime/files/threads.h"
@@ -40,14 +41,30 @@ Status environment_checks(uint32_t& checks) {
   return ok();
 }
 
-Status create_context(std::string_view device, uint32_t checks, tsr_context_t* context) {
+Status set_threads(Device& device, uint32_t threads) {
+  if (threads > uint32_t(most_threads)) return invalid(threads, " threads are more than ", uint32_t(most_threads));
+  device.set_threads(threads == 0 ? default_threads() : int(threads));
+  return ok();
+}
+
+bool wants_poison() {
+  const char* value = std::getenv("TSR_POISON");
+  return value && std::string_view(value) == "1";
+}
+
+Status create_context(const tsr_context_options_t* given, tsr_context_t* context) {
   if (!context) return invalid("the place for the context is NULL");
   *context = nullptr;
+  tsr_context_options_t options;
+  if (Status status = read_sized(given, options); status.failed()) return status;
+  uint32_t checks = options.checks;
   auto made = std::make_unique<Context>();
+  made->poisons = wants_poison();
   if (checks & ~TSR_CHECK_ALL) return invalid("the checks ", checks, " are not a sum of TSR_CHECK_...");
   uint32_t more = 0;
   if (Status status = environment_checks(more); status.failed()) return status;
   made->checks = checks | more;
+  std::string_view device = options.device ? options.device : "cpu";
   if (Status status = make_device(device, made->device); status.failed()) return status;
   if (made->checks) {
     auto debug = std::make_unique<DebugDevice>(std::move(made->device), made->checks);
@@ -57,8 +74,9 @@ Status create_context(std::string_view device, uint32_t checks, tsr_context_t* c
   for (MemoryKind kind : {MemoryKind::Device, MemoryKind::Host, MemoryKind::Pinned}) {
     made->device->memory(kind).budget = &made->budget;
   }
-  made->device->set_threads(default_threads());
-  Status status = made->device->make_default_stream(made->default_stream);
+  Status status = set_threads(*made->device, options.threads);
+  if (status.failed()) return status;
+  status = made->device->make_default_stream(made->default_stream);
   if (status.failed()) return status;
   *context = made.release()->handle.get();
   return ok();
@@ -107,21 +125,11 @@ Status free_memory(Context& context, void* dptr) {
 extern "C" {
 
 tsr_status_t tsrCreateContext(tsr_context_t* context) {
-  return at_boundary([&] { return create_context("cpu", 0, context); });
+  return tsrCreateContextWith(nullptr, context);
 }
 
-tsr_status_t tsrCreateContextFor(const char* device, tsr_context_t* context) {
-  return at_boundary([&] {
-    if (!device) return invalid("the device's name is NULL");
-    return create_context(device, 0, context);
-  });
-}
-
-tsr_status_t tsrCreateContextWith(const char* device, uint32_t checks, tsr_context_t* context) {
-  return at_boundary([&] {
-    if (!device) return invalid("the device's name is NULL");
-    return create_context(device, checks, context);
-  });
+tsr_status_t tsrCreateContextWith(const tsr_context_options_t* options, tsr_context_t* context) {
+  return at_boundary([&] { return create_context(options, context); });
 }
 
 tsr_status_t tsrDestroyContext(tsr_context_t context) {
@@ -129,38 +137,36 @@ tsr_status_t tsrDestroyContext(tsr_context_t context) {
 }
 
 tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads) {
-  return with(context, [&](Context& found) {
-    if (threads > uint32_t(most_threads)) return invalid(threads, " threads are more than ", uint32_t(most_threads));
-    found.device->set_threads(threads == 0 ? default_threads() : int(threads));
-    return ok();
-  });
+  return with(context, [&](Context& found) { return set_threads(*found.device, threads); });
 }
 
 tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* limits) {
   return with(context, [&](Context& found) {
-    found.set_limits(limits ? *limits : tsr_limits_t{});
-    return ok();
+    tsr_limits_t taken;
+    Status status = read_sized(limits, taken);
+    if (!status.failed()) found.set_limits(taken);
+    return status;
   });
 }
 
 tsr_status_t tsrSetTrace(tsr_context_t context, tsr_trace_t trace, void* user) {
-  return with(context, [&](Context& found) {
+  return with_waiting(context, [&](Context& found) {
     found.trace = {trace, user};
     return ok();
   });
 }
 
 tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr) {
-  return with(context, [&](Context& found) { return allocate(found, bytes, flags, dptr); });
+  return with_waiting(context, [&](Context& found) { return allocate(found, bytes, flags, dptr); });
 }
 
 tsr_status_t tsrFree(tsr_context_t context, void* dptr) {
-  return with(context, [&](Context& found) { return dptr ? free_memory(found, dptr) : ok(); });
+  return with_waiting(context, [&](Context& found) { return dptr ? free_memory(found, dptr) : ok(); });
 }
 
 tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const void* from,
                      size_t bytes) {
-  return with(context, [&](Context& found) { return copy(found, stream, to, from, bytes); });
+  return with_waiting(context, [&](Context& found) { return copy(found, stream, to, from, bytes); });
 }
 
 }  // extern "C"

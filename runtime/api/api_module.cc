@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/api/boundary.h"
+#include "runtime/api/sized.h"
 #include "runtime/core/guard_pages.h"
 #include "runtime/core/kernel_log.h"
 #include "runtime/core/launches.h"
@@ -14,13 +15,16 @@ using tessera::format::in_quotes;
 
 namespace {
 
-Status check_load(uint32_t flags, tsr_module_t* module) {
+Status check_load(const tsr_module_options_t* given, tsr_module_t* module, uint32_t& flags) {
   if (!module) return invalid("the place for the module is NULL");
   *module = nullptr;
+  tsr_module_options_t options;
+  if (Status status = read_sized(given, options); status.failed()) return status;
+  flags = options.flags;
   if (flags & ~(TSR_ALLOW_JIT | TSR_NO_CODE)) {
     return invalid("the flags ", flags, " are other than TSR_ALLOW_JIT and TSR_NO_CODE");
   }
-  return ok();
+  return check_reserved<tsr_module_options_t>(options.reserved);
 }
 
 /// Adds a loaded module to its context.
@@ -31,8 +35,10 @@ Status adopt(Context& context, std::unique_ptr<Module> made, tsr_module_t* modul
   return ok();
 }
 
-Status load_image(Context& context, const void* image, size_t size, uint32_t flags, tsr_module_t* module) {
-  if (Status status = check_load(flags, module); status.failed()) return status;
+Status load_image(Context& context, const void* image, size_t size, const tsr_module_options_t* options,
+                  tsr_module_t* module) {
+  uint32_t flags = 0;
+  if (Status status = check_load(options, module, flags); status.failed()) return status;
   if (!image) return invalid("the image is NULL");
   std::unique_ptr<Module> made;
   std::string_view bytes(static_cast<const char*>(image), size);
@@ -40,8 +46,9 @@ Status load_image(Context& context, const void* image, size_t size, uint32_t fla
   return status.failed() ? status : adopt(context, std::move(made), module);
 }
 
-Status load_file(Context& context, const char* path, uint32_t flags, tsr_module_t* module) {
-  if (Status status = check_load(flags, module); status.failed()) return status;
+Status load_file(Context& context, const char* path, const tsr_module_options_t* options, tsr_module_t* module) {
+  uint32_t flags = 0;
+  if (Status status = check_load(options, module, flags); status.failed()) return status;
   if (!path) return invalid("the path is NULL");
   auto file = tessera::format::MappedFile::open(path);
   if (!file) return fail(TSR_ENOTFOUND, file.error().text);
@@ -216,7 +223,7 @@ Status read_parameter(Module& module, const char* name, const tsr_tensor_t* tens
   return ok();
 }
 
-Status bind_parameters(Module& module, size_t count, const char* const* names, const tsr_tensor_t* const* tensors) {
+Status bind_parameters(Module& module, const char* const* names, const tsr_tensor_t* const* tensors, size_t count) {
   if (count != 0 && (!names || !tensors)) return invalid("the names or tensors are NULL");
   std::vector<Argument> values(count);
   for (size_t i = 0; i < count; ++i) {
@@ -237,21 +244,17 @@ extern "C" {
 
 tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, size_t size,
                            tsr_module_t* module) {
-  return tsrLoadModuleWith(context, image, size, 0, module);
-}
-
-tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path, tsr_module_t* module) {
-  return tsrLoadModuleFileWith(context, path, 0, module);
+  return tsrLoadModuleWith(context, image, size, nullptr, module);
 }
 
 tsr_status_t tsrLoadModuleWith(tsr_context_t context, const void* image, size_t size,
-                               uint32_t flags, tsr_module_t* module) {
-  return with(context, [&](Context& found) { return load_image(found, image, size, flags, module); });
+                               const tsr_module_options_t* options, tsr_module_t* module) {
+  return with_waiting(context, [&](Context& found) { return load_image(found, image, size, options, module); });
 }
 
-tsr_status_t tsrLoadModuleFileWith(tsr_context_t context, const char* path, uint32_t flags,
-                                   tsr_module_t* module) {
-  return with(context, [&](Context& found) { return load_file(found, path, flags, module); });
+tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path, const tsr_module_options_t* options,
+                               tsr_module_t* module) {
+  return with_waiting(context, [&](Context& found) { return load_file(found, path, options, module); });
 }
 
 tsr_status_t tsrUnloadModule(tsr_module_t module) {
@@ -283,7 +286,7 @@ tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* k
 
 tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void** args,
                        size_t nargs) {
-  return with(kernel, [&](Kernel& found) { return launch_kernel(found, stream, launch, args, nargs); });
+  return with_waiting(kernel, [&](Kernel& found) { return launch_kernel(found, stream, launch, args, nargs); });
 }
 
 tsr_status_t tsrGetParameterCount(tsr_module_t module, size_t* count) {
@@ -296,18 +299,16 @@ tsr_status_t tsrGetParameterCount(tsr_module_t module, size_t* count) {
 
 tsr_status_t tsrGetParameterInfo(tsr_module_t module, size_t index, tsr_tensor_info_t* info) {
   return with(module, [&](Module& found) {
-    if (!info) return invalid("the place for the facts is NULL");
     if (index >= found.parameters.size()) {
       return fail(TSR_ENOTFOUND, "there are ", found.parameters.size(), " parameters");
     }
-    *info = describe_parameter(found.parameters[index]);
-    return ok();
+    return write_sized(info, describe_parameter(found.parameters[index]));
   });
 }
 
-tsr_status_t tsrBindParameters(tsr_module_t module, size_t count, const char* const* names,
-                               const tsr_tensor_t* const* tensors) {
-  return with(module, [&](Module& found) { return bind_parameters(found, count, names, tensors); });
+tsr_status_t tsrBindParameters(tsr_module_t module, const char* const* names, const tsr_tensor_t* const* tensors,
+                               size_t count) {
+  return with_waiting(module, [&](Module& found) { return bind_parameters(found, names, tensors, count); });
 }
 
 }  // extern "C"

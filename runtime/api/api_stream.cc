@@ -1,6 +1,7 @@
 // The C interface: streams and events.
 
 #include "runtime/api/boundary.h"
+#include "runtime/api/sized.h"
 
 using namespace tessera::runtime;
 
@@ -11,10 +12,22 @@ std::shared_ptr<Mark> mark_of(Event& event) {
   return event.mark;
 }
 
-Status create_stream(Context& context, tsr_stream_t* stream) {
+Status make_work(Device& device, const tsr_stream_options_t& options, std::unique_ptr<Stream>& work) {
+  if (options.flags & ~TSR_STREAM_ADOPT) {
+    return invalid("the flags ", options.flags, " are other than TSR_STREAM_ADOPT");
+  }
+  if (Status status = check_reserved<tsr_stream_options_t>(options.reserved); status.failed()) return status;
+  if (options.flags & TSR_STREAM_ADOPT) return device.adopt_stream(options.native, work);
+  if (options.native) return invalid("a stream of the driver is given without TSR_STREAM_ADOPT");
+  return device.make_stream(work);
+}
+
+Status create_stream(Context& context, const tsr_stream_options_t* given, tsr_stream_t* stream) {
   if (!stream) return invalid("the place for the stream is NULL");
+  tsr_stream_options_t options;
+  if (Status status = read_sized(given, options); status.failed()) return status;
   auto made = std::make_shared<ContextStream>(context);
-  if (Status status = context.device->make_stream(made->work); status.failed()) return status;
+  if (Status status = make_work(*context.device, options, made->work); status.failed()) return status;
   context.adopt(context.streams, made);
   *stream = made->handle.get();
   return ok();
@@ -60,9 +73,9 @@ Status elapsed(tsr_event_t start, tsr_event_t end, float* milliseconds) {
 
 extern "C" {
 
-tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream) {
+tsr_status_t tsrCreateStream(tsr_context_t context, const tsr_stream_options_t* options, tsr_stream_t* stream) {
   if (stream) *stream = nullptr;
-  return with(context, [&](Context& found) { return create_stream(found, stream); });
+  return with(context, [&](Context& found) { return create_stream(found, options, stream); });
 }
 
 tsr_status_t tsrDestroyStream(tsr_stream_t stream) {
@@ -73,14 +86,12 @@ tsr_status_t tsrDestroyStream(tsr_stream_t stream) {
   });
 }
 
-tsr_status_t tsrSynchronizeStream(tsr_stream_t stream, uint32_t milliseconds) {
-  if (stream) return with(stream, [&](ContextStream& found) { return found.work->synchronize(milliseconds); });
-  return at_boundary(
-      [] { return invalid("the stream is NULL; tsrSynchronize waits for the default stream of a context"); });
-}
-
-tsr_status_t tsrSynchronize(tsr_context_t context, uint32_t milliseconds) {
-  return with(context, [&](Context& found) { return found.default_stream->synchronize(milliseconds); });
+tsr_status_t tsrSynchronize(tsr_context_t context, tsr_stream_t stream, uint32_t milliseconds) {
+  return with_waiting(context, [&](Context& found) {
+    Stream* waited_for = nullptr;
+    Status status = find_stream(found, stream, &waited_for);
+    return status.failed() ? std::move(status) : waited_for->synchronize(milliseconds);
+  });
 }
 
 tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event) {
@@ -96,15 +107,15 @@ tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream) {
   return with(event, [&](Event& found) { return record(found, stream); });
 }
 
+tsr_status_t tsrWaitEvent(tsr_event_t event, tsr_stream_t stream) {
+  return with_waiting(event, [&](Event& found) { return wait_for(found, stream); });
+}
+
 tsr_status_t tsrSynchronizeEvent(tsr_event_t event, uint32_t milliseconds) {
-  return with(event, [&](Event& found) {
+  return with_waiting(event, [&](Event& found) {
     std::shared_ptr<Mark> mark = mark_of(found);
     return mark ? mark->wait(milliseconds) : ok();
   });
-}
-
-tsr_status_t tsrWaitEvent(tsr_stream_t stream, tsr_event_t event) {
-  return with(event, [&](Event& found) { return wait_for(found, stream); });
 }
 
 tsr_status_t tsrGetElapsedTime(tsr_event_t start, tsr_event_t end, float* milliseconds) {

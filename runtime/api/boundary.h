@@ -1,6 +1,7 @@
 #pragma once
 // From handles to objects: how the functions of the C interface begin.
 
+#include "runtime/handles/callbacks.h"
 #include "runtime/core/context.h"
 
 namespace tessera::runtime {
@@ -41,11 +42,26 @@ tsr_status_t with(Public handle, Body body) noexcept {
   });
 }
 
+/// For functions that may wait for work, which callbacks may not call: the work may be what called back.
+inline Status check_caller() {
+  return InCallback::is() ? invalid("a callback may not call this function, which may wait for work") : ok();
+}
+
+/// The same as with() for them.
+template <typename Public, typename Body>
+tsr_status_t with_waiting(Public handle, Body body) noexcept {
+  return with(handle, [&](Object<Public>& object) {
+    Status status = check_caller();
+    return status.failed() ? std::move(status) : body(object);
+  });
+}
+
 /// Ends the handle, then lets `end` end its object. NULL is allowed.
 template <typename Public, typename End>
 tsr_status_t destroy(Public handle, End end) noexcept {
   return at_boundary([&] {
     if (!handle) return ok();
+    if (Status status = check_caller(); status.failed()) return status;
     void* object = close_handle(ticket_of(handle), HandleOf<Public>::kind);
     if (!object) return bad_handle(handle);
     end(*static_cast<Object<Public>*>(object));

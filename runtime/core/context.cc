@@ -18,7 +18,8 @@ void Context::set_limits(const tsr_limits_t& limits) {
 }
 
 tsr_limits_t Context::call_limits() const {
-  return {most_steps.load(std::memory_order_relaxed), most_milliseconds.load(std::memory_order_relaxed), 0};
+  return {sizeof(tsr_limits_t), most_steps.load(std::memory_order_relaxed),
+          most_milliseconds.load(std::memory_order_relaxed), 0};
 }
 
 void Context::drain() {

@@ -31,6 +31,7 @@ struct Context {
   std::unique_ptr<Device> device;
   DebugDevice* debug = nullptr;  ///< the device, where there are checks
   uint32_t checks = 0;           ///< TSR_CHECK_…
+  bool poisons = false;          ///< whether what calls have not written yet is filled with NaN
   Trace trace;
   std::unique_ptr<Stream> default_stream;
   std::mutex mutex;  ///< guards the tables below; nobody waits for work while holding it

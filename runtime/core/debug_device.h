@@ -36,6 +36,9 @@ class DebugDevice : public Device {
   Status make_stream(std::unique_ptr<Stream>& stream) override {
     return device_->make_stream(stream);
   }
+  Status adopt_stream(void* native, std::unique_ptr<Stream>& stream) override {
+    return device_->adopt_stream(native, stream);
+  }
   Status make_default_stream(std::unique_ptr<Stream>& stream) override {
     return device_->make_default_stream(stream);
   }

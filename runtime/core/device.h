@@ -119,7 +119,7 @@ class Device {
   virtual bool can_run(std::string_view target, std::string& why) const = 0;
   /// Of two targets that can run, true when the first is the better one.
   virtual bool is_better(std::string_view a, std::string_view b) const = 0;
-  /// Loads the target's kernels. `flags` are those of tsrLoadModuleWith.
+  /// Loads the target's kernels. `flags` are those of tsr_module_options_t.
   virtual Status load(const format::BundleView& bundle, std::string_view target, uint32_t flags,
                       std::unique_ptr<Code>& code) = 0;
 
@@ -129,6 +129,8 @@ class Device {
   virtual Status copy(void* to, const void* from, size_t bytes) = 0;
 
   virtual Status make_stream(std::unique_ptr<Stream>& stream) = 0;
+  /// A stream of the device's driver, which goes on when this one ends.
+  virtual Status adopt_stream(void* native, std::unique_ptr<Stream>& stream) = 0;
   /// The stream that work without one goes to.
   virtual Status make_default_stream(std::unique_ptr<Stream>& stream) = 0;
 

@@ -1,7 +1,6 @@
 #include "runtime/core/function.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "runtime/core/call_checks.h"
 #include "runtime/core/context.h"
@@ -200,17 +199,12 @@ Status check_overlaps(const Function& function, const std::vector<Argument>& arg
   return ok();
 }
 
-bool wants_poison() {
-  const char* value = std::getenv("TSR_POISON");
-  return value && std::string_view(value) == "1";
-}
-
 /// All-ones bytes are a NaN in every floating dtype and stand out in integers.
-Status poison(const Call& call, const Memory& arena, Queue& queue) {
+Status poison(const Call& call, char* arena, Queue& queue) {
   constexpr uint64_t pattern = 0xff;
   const Function& function = *call.function;
   Status status = ok();
-  if (arena.data()) status = queue.fill(arena.data(), pattern, 1, size_t(call.placement->arena_bytes));
+  if (arena) status = queue.fill(arena, pattern, 1, size_t(call.placement->arena_bytes));
   for (size_t i = 0; i < function.outputs.size() && !status.failed(); ++i) {
     size_t bytes = size_t(call.placement->bytes[function.outputs[i]]);
     if (function.donors[i] != format::no_index || bytes == 0) continue;
@@ -222,18 +216,6 @@ Status poison(const Call& call, const Memory& arena, Queue& queue) {
 /// Whether the buffer lies in the arena.
 bool is_placed(const Function& function, size_t buffer) {
   return function.plan.buffers[buffer].kind == BufferKind::Temp && !function.is_view[buffer];
-}
-
-/// Bytes of the arena: the temps, then a place for each scalar of the host. Temps without elements have an address,
-/// too; a call without temps has no arena.
-size_t arena_bytes(const Call& call) {
-  size_t bytes = size_t(call.placement->arena_bytes) + call.scalars.size() * memory_alignment;
-  if (bytes > 0) return bytes;
-  const Function& function = *call.function;
-  for (size_t i = 0; i < function.plan.buffers.size(); ++i) {
-    if (is_placed(function, i)) return memory_alignment;
-  }
-  return 0;
 }
 
 /// Gives the scalars of the host their places. A fill carries a value without memory of the host
@@ -256,6 +238,24 @@ void place_temps(Call& call, char* arena) {
 }
 
 }  // namespace
+
+/// The temps, then a place for each scalar of the host. Temps without elements have an address, too; a call without
+/// temps has no arena.
+size_t workspace_bytes(const Call& call) {
+  size_t bytes = size_t(call.placement->arena_bytes) + call.scalars.size() * memory_alignment;
+  if (bytes > 0) return bytes;
+  const Function& function = *call.function;
+  for (size_t i = 0; i < function.plan.buffers.size(); ++i) {
+    if (is_placed(function, i)) return memory_alignment;
+  }
+  return 0;
+}
+
+void find_scalars(const std::vector<Argument>& arguments, Call& call) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (arguments[i].bits && !arguments[i].data) call.scalars.push_back({uint32_t(i), *arguments[i].bits});
+  }
+}
 
 Status bind_inputs(Function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
                    std::vector<Argument>& arguments, Call& call) {
@@ -288,10 +288,8 @@ Status prepare_call(Function& function, std::span<const tsr_tensor_t* const> inp
     call.buffers[i] = plan.buffers[i].kind == BufferKind::Constant
                           ? function.constants.data() + plan.buffers[i].offset
                           : arguments[i].data;
-    if (arguments[i].bits && !arguments[i].data) {
-      call.scalars.push_back({uint32_t(i), *arguments[i].bits});
-    }
   }
+  find_scalars(arguments, call);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (function.donors[i] == format::no_index) continue;
     outputs[i]->data = arguments[function.donors[i]].data;
@@ -321,16 +319,18 @@ Status interpret_checked(const Context& context, Frame& frame, Queue& queue) {
 
 Status run_call(Call& call, Queue& queue) {
   Function& function = *call.function;
-  Memory arena;
+  Memory memory;
   MemorySource& source = function.module->context->device->memory();
   Status status = ok();
-  if (size_t bytes = arena_bytes(call); bytes > 0) status = queue.arenas.acquire(source, bytes, arena);
+  size_t bytes = call.workspace ? 0 : workspace_bytes(call);
+  if (bytes > 0) status = queue.arenas.acquire(source, bytes, memory);
+  char* arena = call.workspace ? call.workspace : memory.data();
   if (status.failed()) {
     return fail(status.code, function.plan.entry, ": its temporaries: ", status.text);
   }
-  place_temps(call, arena.data());
-  if (wants_poison()) status = poison(call, arena, queue);
-  if (!status.failed()) status = place_scalars(call, arena.data(), queue);
+  place_temps(call, arena);
+  if (function.module->context->poisons) status = poison(call, arena, queue);
+  if (!status.failed()) status = place_scalars(call, arena, queue);
   if (!status.failed()) {
     Frame frame{function.plan,           function.kernels, *call.placement,
                 std::move(call.dims), std::move(call.buffers), function, source};
@@ -350,7 +350,7 @@ Status run_call(Call& call, Queue& queue) {
     }
     if (frame.trace && !status.failed()) trace_outputs(call.trace, frame);
   }
-  if (arena.data()) queue.arenas.release(std::move(arena));
+  if (memory.data()) queue.arenas.release(std::move(memory));
   return status;
 }
 

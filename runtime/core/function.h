@@ -64,6 +64,7 @@ struct Call {
   CallLimits::Clock::duration sized_in{};  ///< of the call's time, spent before it runs
   std::vector<void*> buffers;
   std::vector<HostScalar> scalars;
+  char* workspace = nullptr;  ///< the caller's memory for temporaries; null: the queue's
 };
 
 /// Checks the inputs and binds the dims; `arguments` receives one element per buffer of the plan.
@@ -73,6 +74,11 @@ Status bind_inputs(Function& function, std::span<const tsr_tensor_t* const> inpu
 /// Checks everything and prepares the call. Donated outputs receive their pointer.
 Status prepare_call(Function& function, std::span<const tsr_tensor_t* const> inputs,
                     std::span<tsr_tensor_t* const> outputs, Call& call);
+
+/// Finds the arguments that are values in memory of the host, which get a place in the workspace.
+void find_scalars(const std::vector<Argument>& arguments, Call& call);
+/// Bytes that the call needs for temporaries; its scalars and its placement are known.
+size_t workspace_bytes(const Call& call);
 
 /// "mlp: step 3 at mlp.tsr:7:12, kernel 'mlp.0'".
 std::string step_title(const Function& function, size_t step, const format::KernelMeta& meta);

@@ -241,13 +241,16 @@ Status check_image_kind(std::string_view image) {
 
 tsr_tensor_info_t describe_parameter(const Parameter& parameter) {
   format::Dtype dtype = parameter.declared->dtype;
-  return {parameter.declared->name.c_str(),
-          format::dtype_name(dtype).data(),
-          parameter.shape_text.c_str(),
-          int32_t(parameter.declared->shape.size()),
-          dlpack_dtype(dtype),
-          (parameter.is_bound ? TSR_TENSOR_BOUND : 0u) | (parameter.is_updated ? TSR_TENSOR_UPDATED : 0u),
-          ""};
+  tsr_tensor_info_t info{};
+  info.size = sizeof info;
+  info.name = parameter.declared->name.c_str();
+  info.dtype = format::dtype_name(dtype).data();
+  info.shape = parameter.shape_text.c_str();
+  info.alias_of = "";
+  info.ndim = int32_t(parameter.declared->shape.size());
+  info.element = dlpack_dtype(dtype);
+  info.flags = (parameter.is_bound ? TSR_TENSOR_BOUND : 0u) | (parameter.is_updated ? TSR_TENSOR_UPDATED : 0u);
+  return info;
 }
 
 Status load_module(Context& context, std::string_view image, std::optional<format::MappedFile> file, uint32_t flags,

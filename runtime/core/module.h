@@ -60,7 +60,7 @@ struct Module {
 tsr_tensor_info_t describe_parameter(const Parameter& parameter);
 
 /// Loads a bundle. `image` must stay until the module goes when `file` holds it. `flags` are those
-/// of tsrLoadModuleWith.
+/// of tsr_module_options_t.
 Status load_module(Context& context, std::string_view image, std::optional<format::MappedFile> file, uint32_t flags,
                    std::unique_ptr<Module>& module);
 

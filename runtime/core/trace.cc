@@ -3,6 +3,7 @@
 #include <string>
 
 #include "runtime/core/bind.h"
+#include "runtime/handles/callbacks.h"
 #include "runtime/core/function.h"
 #include "runtime/core/interpret.h"
 
@@ -16,6 +17,7 @@ using format::BufferKind;
 tsr_trace_tensor_t at_step(const Frame& frame, size_t at) {
   const format::StepSources& sources = frame.function.sources;
   tsr_trace_tensor_t tensor{};
+  tensor.size = sizeof tensor;
   tensor.entry = frame.plan.entry.c_str();
   tensor.step = at;
   tensor.source = at < sources.size() ? sources[at].c_str() : "";
@@ -38,6 +40,7 @@ void tell(const Trace& trace, const Frame& frame, tsr_trace_tensor_t tensor, tsr
   tensor.declared = declared.c_str();
   tensor.ndim = int32_t(shape.size());
   tensor.shape = shape.data();
+  InCallback called;
   trace.function(trace.user, &tensor);
 }
 

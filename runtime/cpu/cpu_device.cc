@@ -100,6 +100,10 @@ class CpuDevice : public Device {
     return ok();
   }
 
+  Status adopt_stream(void*, std::unique_ptr<Stream>&) override {
+    return fail(TSR_EUNSUPPORTED, "a CPU has no streams of a driver that could be adopted");
+  }
+
   Status make_default_stream(std::unique_ptr<Stream>& stream) override {
     stream = std::make_unique<DirectStream>(queue_);
     return ok();

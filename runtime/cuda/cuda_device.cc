@@ -80,6 +80,10 @@ class CudaDevice : public Device {
     return make_cuda_stream(*gpu_, false, stream);
   }
 
+  Status adopt_stream(void* native, std::unique_ptr<Stream>& stream) override {
+    return adopt_cuda_stream(*gpu_, native, stream);
+  }
+
   Status make_default_stream(std::unique_ptr<Stream>& stream) override {
     return make_cuda_stream(*gpu_, true, stream);
   }

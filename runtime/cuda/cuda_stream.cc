@@ -275,13 +275,13 @@ class CudaMark : public Mark {
 
 class CudaStream : public Stream {
  public:
-  CudaStream(const Gpu& gpu, StreamHandle stream)
-      : gpu_(gpu), stream_(stream), queue_(gpu, stream) {}
+  CudaStream(const Gpu& gpu, StreamHandle stream, bool is_owned)
+      : gpu_(gpu), stream_(stream), is_owned_(is_owned), queue_(gpu, stream) {}
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
   ~CudaStream() override {
     drain();
-    if (stream_) gpu_.result(gpu_.driver().stream_destroy, stream_);
+    if (is_owned_) gpu_.result(gpu_.driver().stream_destroy, stream_);
   }
 
   Status submit(Work work) override { return work(queue_); }
@@ -318,6 +318,7 @@ class CudaStream : public Stream {
  private:
   const Gpu& gpu_;
   StreamHandle stream_;
+  bool is_owned_;
   CudaQueue queue_;
 };
 
@@ -329,7 +330,22 @@ Status make_cuda_stream(const Gpu& gpu, bool is_default, std::unique_ptr<Stream>
     Status status = gpu.run(gpu.driver().stream_create, &handle, stream_non_blocking);
     if (status.failed()) return status;
   }
-  stream = std::make_unique<CudaStream>(gpu, handle);
+  stream = std::make_unique<CudaStream>(gpu, handle, !is_default);
+  return ok();
+}
+
+Status adopt_cuda_stream(const Gpu& gpu, void* native, std::unique_ptr<Stream>& stream) {
+  // NULL, 1 and 2 are names of the driver for default streams of the thread's current context.
+  auto handle = static_cast<StreamHandle>(native);
+  if (reinterpret_cast<uintptr_t>(native) > last_default_stream) {
+    ContextHandle context = nullptr;
+    Status status = gpu.run(gpu.driver().stream_context, handle, &context);
+    if (status.failed()) return fail(status.code, "the stream to be adopted: ", status.text);
+    if (context != gpu.context()) {
+      return invalid("the stream to be adopted belongs to another context of the driver than ", gpu.name(), "'s own");
+    }
+  }
+  stream = std::make_unique<CudaStream>(gpu, handle, false);
   return ok();
 }
 

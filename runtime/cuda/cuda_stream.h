@@ -12,4 +12,7 @@ namespace tessera::runtime::cuda {
 /// of other libraries in the process.
 Status make_cuda_stream(const Gpu& gpu, bool is_default, std::unique_ptr<Stream>& stream);
 
+/// A stream of somebody else, who keeps it: a handle of the driver, of the GPU's primary context.
+Status adopt_cuda_stream(const Gpu& gpu, void* native, std::unique_ptr<Stream>& stream);
+
 }  // namespace tessera::runtime::cuda

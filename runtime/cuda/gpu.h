@@ -51,6 +51,7 @@ class Gpu {
     return current.result() != success ? current.result() : call.function(args...);
   }
 
+  ContextHandle context() const { return context_; }
   int index() const { return index_; }
   std::string name() const { return format::cat("cuda:", index_); }
   /// 90 for compute capability 9.0.

@@ -66,7 +66,7 @@ struct ManifestFile {
 
 struct Manifest {
   int64_t format = bundle_format_version;
-  int64_t abi_major = 1;
+  int64_t abi_major = 2;
   int64_t abi_minor = 0;
   std::string compiler;                ///< version of the compiler, such as "tesserac 0.1.0"
   std::vector<std::string> tools;      ///< versions of outside tools that shaped the bytes

@@ -2,10 +2,28 @@
  *
  * Every function returns a status. On failure tsrGetLastError gives a sentence that names the
  * tensor, axis or entry at fault and what was expected. Handles belong to their context and end
- * with it; those of kernels and functions end with their module. A context and what belongs to it
- * may be used from several threads at once, except that nothing may use a handle while another
- * thread destroys it, and parameters are bound while no call of their module runs.
- * docs/runtime.md has the details.
+ * with it; those of kernels and functions end with their module. docs/runtime.md has the details.
+ *
+ * Arguments come in one order: the object, the stream, which one of several (an index or a name),
+ * what is given (an array before its length), options, and the places for results.
+ *
+ * Structs that begin with `size` can get more fields at their end. Whoever makes one sets `size` to
+ * sizeof of it and all that it does not use to 0, which is the default; NULL options are all
+ * defaults. The library reads and writes as many bytes as `size` says. TSR_EINVAL is the answer to
+ * a size that is smaller than the struct of version 2.0, and to a larger one than the library knows
+ * where what it does not know is not 0. Structs without `size` have the layout of DLPack, or are
+ * tsr_launch_t, and never change.
+ *
+ * Threads and callbacks: the comment of each function ends with one of these.
+ *   [any]    From any thread at any time, also in the callbacks that a program gives the library.
+ *   [waits]  From any thread at any time. It may wait for work, and so callbacks may not call it.
+ *   [sets]   From any thread while no call, launch or copy of the context is being made. It is for
+ *            all later ones. Callbacks may not call it.
+ *   [ends]   From any thread, while no other thread uses what it ends. It waits for work, and so
+ *            callbacks may not call it; NULL is allowed, and does nothing.
+ * In a callback the functions that it may not call answer TSR_EINVAL. Whatever two threads do at
+ * once with two contexts, or with two streams, functions or events, goes well; work on one stream is
+ * in the order in which it was put there.
  *
  * Handles are numbers that look like pointers, and lead nowhere. Each is given out once in a
  * process. TSR_EINVAL is the answer to a handle that was destroyed, is of another kind or belongs
@@ -30,8 +48,8 @@ extern "C" {
 
 /* The version of this interface. A bundle names the one it was built for and loads when the major
  * numbers agree and its minor number is not larger than this one. */
-#define TSR_ABI_MAJOR 1
-#define TSR_ABI_MINOR 6
+#define TSR_ABI_MAJOR 2
+#define TSR_ABI_MINOR 0
 
 typedef struct tsr_context* tsr_context_t;
 typedef struct tsr_module* tsr_module_t;
@@ -53,21 +71,16 @@ typedef enum {
 } tsr_status_t;
 
 /* The text of the calling thread's last failure; "" when there was none. It stays valid until the
- * thread's next failure. */
+ * thread's next failure. [any] */
 TSR_API const char* tsrGetLastError(void);
-/* The name of a status, such as "TSR_EINVAL". */
+/* The name of a status, such as "TSR_EINVAL". [any] */
 TSR_API const char* tsrStatusName(tsr_status_t status);
-/* The version of the library that runs, to be compared with TSR_ABI_MAJOR and TSR_ABI_MINOR. */
+/* The version of the library that runs, to be compared with TSR_ABI_MAJOR and TSR_ABI_MINOR. Either
+ * place may be NULL. [any] */
 TSR_API void tsrGetVersion(uint32_t* major, uint32_t* minor);
 
 /* Contexts. */
 
-/* A context on the CPU. */
-TSR_API tsr_status_t tsrCreateContext(tsr_context_t* context);
-/* A context on the named device: "cpu", or "cuda:0", "cuda:1" and so on for NVIDIA GPUs, whose
- * driver is opened then. On a GPU the driver's primary context is used, which other libraries of
- * the process share. */
-TSR_API tsr_status_t tsrCreateContextFor(const char* device, tsr_context_t* context);
 /* What a context can check besides, to find mistakes of kernels. A call then fails with TSR_ECHECK,
  * and the text names entry, kernel, place in the source, tensor and coordinates. Launches are waited
  * for, and tensors are read after each. docs/debugging.md has the details. */
@@ -79,20 +92,34 @@ TSR_API tsr_status_t tsrCreateContextFor(const char* device, tsr_context_t* cont
 #define TSR_CHECK_NUMERICS 32u /* what the source's @verify.numerics says */
 #define TSR_CHECK_ALL 63u
 
-/* tsrCreateContextFor with checks, a sum of the above. The environment's TSR_DEBUG adds to them:
- * "all", or names as canaries,guards,poison,nan,inf,numerics. */
-TSR_API tsr_status_t tsrCreateContextWith(const char* device, uint32_t checks,
+typedef struct {
+  size_t size;
+  /* "cpu", which NULL stands for, or "cuda:0", "cuda:1" and so on for NVIDIA GPUs, whose driver is
+   * opened then. On a GPU the driver's primary context is used, which other libraries of the process
+   * share. */
+  const char* device;
+  /* A sum of TSR_CHECK_..., to which the environment's TSR_DEBUG adds: "all", or names as
+   * canaries,guards,poison,nan,inf,numerics. */
+  uint32_t checks;
+  uint32_t threads; /* as of tsrSetThreads */
+} tsr_context_options_t;
+
+/* A context on the CPU. [any] */
+TSR_API tsr_status_t tsrCreateContext(tsr_context_t* context);
+/* A context as the options say. Calls and launches read nothing from the environment. [any] */
+TSR_API tsr_status_t tsrCreateContextWith(const tsr_context_options_t* options,
                                           tsr_context_t* context);
-/* Waits for the context's streams, then frees it and all that belongs to it. NULL is allowed. */
+/* Waits for the context's streams, then frees it and all that belongs to it. [ends] */
 TSR_API tsr_status_t tsrDestroyContext(tsr_context_t context);
 /* The number of threads that kernels use on a CPU, 1 to 1024; 0 stands for the default: the
- * environment's TSR_THREADS, else the processors available. Results never depend on it. */
+ * environment's TSR_THREADS, else the processors available. Results never depend on it. [any] */
 TSR_API tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads);
 
 /* What calls on a context may take, such as of a bundle that somebody else wrote; 0 stands for no
  * limit. A call that passes one of the first two ends with TSR_ETIMEOUT, and what it has written to
  * its outputs by then is of no use. */
 typedef struct {
+  size_t size;
   uint64_t steps;        /* of the plan, in one call; those of loops count in every iteration */
   uint64_t milliseconds; /* from when the call begins to run. A CPU looks at the clock between
                           * steps and between parts of a kernel's grid; on a GPU it is looked at
@@ -103,7 +130,8 @@ typedef struct {
 } tsr_limits_t;
 
 /* Limits calls that are made from now on; NULL takes the limits away. Calls that were made before,
- * also those that wait in a stream, keep their steps and milliseconds; that of memory holds at once. */
+ * also those that wait in a stream, keep their steps and milliseconds; that of memory holds at once.
+ * [any] */
 TSR_API tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* limits);
 
 /* Memory. */
@@ -115,24 +143,16 @@ TSR_API tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* lim
 /* Memory at a multiple of 64 bytes. `flags` has one or more of the three above. On the CPU they all
  * mean the same. On a GPU, TSR_DEVICE alone is memory of the GPU, TSR_HOST alone is pageable memory
  * of the host, and anything else is page-locked memory of the host, which both can use. 0 bytes
- * give a valid pointer that may not be read. */
+ * give a valid pointer that may not be read. [waits] */
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr);
-/* Frees what tsrAlloc gave; NULL is allowed. */
+/* Frees what tsrAlloc gave; NULL is allowed. Work that uses it must be done. [waits] */
 TSR_API tsr_status_t tsrFree(tsr_context_t context, void* dptr);
 /* Copies from host or device memory to host or device memory in the order of the stream. On the
- * NULL stream the copy is done on return. */
+ * NULL stream the copy is done on return. [waits] */
 TSR_API tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const void* from,
                              size_t bytes);
 
 /* Modules and kernels. */
-
-/* Loads a bundle. The image is copied where needed and may be freed afterwards. Everything in it is
- * checked first; the best code variant that this machine has the features for is chosen. */
-TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, size_t size,
-                                   tsr_module_t* module);
-/* Loads a bundle from a file. */
-TSR_API tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path,
-                                       tsr_module_t* module);
 
 /* A bundle has a GPU's code as machine code or, compiled without ptxas, as PTX only, which is
  * refused unless this flag lets the driver compile it. */
@@ -141,17 +161,31 @@ TSR_API tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path,
  * launches are refused. */
 #define TSR_NO_CODE 2u
 
-/* The same with flags: any of TSR_ALLOW_JIT and TSR_NO_CODE, or 0. */
+typedef struct {
+  size_t size;
+  uint32_t flags; /* any of TSR_ALLOW_JIT and TSR_NO_CODE */
+  uint32_t reserved;
+} tsr_module_options_t;
+
+/* Loads a bundle. The image is copied where needed and may be freed afterwards. Everything in it is
+ * checked first; the best code variant that this machine has the features for is chosen.
+ * [waits] */
+TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, size_t size,
+                                   tsr_module_t* module);
+/* The same as the options say. [waits] */
 TSR_API tsr_status_t tsrLoadModuleWith(tsr_context_t context, const void* image, size_t size,
-                                       uint32_t flags, tsr_module_t* module);
-TSR_API tsr_status_t tsrLoadModuleFileWith(tsr_context_t context, const char* path, uint32_t flags,
-                                           tsr_module_t* module);
-/* Waits for the context's work, then frees the module, its kernels and its functions. NULL is
- * allowed. */
+                                       const tsr_module_options_t* options, tsr_module_t* module);
+/* Loads a bundle from a file, which is mapped: it is replaced by another, and not changed, while the
+ * module is there. [waits] */
+TSR_API tsr_status_t tsrLoadModuleFile(tsr_context_t context, const char* path,
+                                       const tsr_module_options_t* options, tsr_module_t* module);
+/* Waits for the context's work, then frees the module, its kernels and its functions. [ends] */
 TSR_API tsr_status_t tsrUnloadModule(tsr_module_t module);
-/* The target whose code was chosen, such as "cpu:x86-64-v4". */
+/* The target whose code was chosen, such as "cpu:x86-64-v4". The text lives as long as the module.
+ * [any] */
 TSR_API tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target);
 
+/* The kernel of that name; TSR_ENOTFOUND where there is none. [any] */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* kernel);
 
 typedef struct {
@@ -164,7 +198,7 @@ typedef struct {
  * then to the results (each one the address of a pointer variable), then to each free dim as a
  * uint32_t. The grid must not have more programs than the kernel's metadata gives for these dims;
  * a grid of 0, 0, 0 stands for all of them. A CPU ignores block_* and smem_bytes; on a GPU they are
- * 0 or what the metadata says. */
+ * 0 or what the metadata says. [waits] */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch,
                                void** args, size_t nargs);
 
@@ -194,13 +228,15 @@ typedef struct {
 
 /* What a signature says about a tensor. The strings live as long as the module. */
 typedef struct {
+  size_t size;
   const char* name;
-  const char* dtype; /* Tessera's name, such as "bf16" */
-  const char* shape; /* such as "[B, 3*D]" */
+  const char* dtype;    /* Tessera's name, such as "bf16" */
+  const char* shape;    /* such as "[B, 3*D]" */
+  const char* alias_of; /* outputs: the donated input, or the parameter that is updated, else "" */
   int32_t ndim;
   tsr_dtype_t element;
-  uint32_t flags;       /* TSR_TENSOR_* */
-  const char* alias_of; /* outputs: the donated input, or the parameter that is updated, else "" */
+  uint32_t flags; /* TSR_TENSOR_* */
+  uint32_t reserved;
 } tsr_tensor_info_t;
 
 #define TSR_TENSOR_SEED 1u    /* input: a call may pass NULL, which means 0 */
@@ -210,35 +246,57 @@ typedef struct {
 
 /* Functions: the entries of a module. */
 
+/* How many entries there are. [any] */
 TSR_API tsr_status_t tsrGetFunctionCount(tsr_module_t module, size_t* count);
+/* The name of one of them. It lives as long as the module. [any] */
 TSR_API tsr_status_t tsrGetFunctionName(tsr_module_t module, size_t index, const char** name);
+/* The entry of that name; TSR_ENOTFOUND where there is none. [any] */
 TSR_API tsr_status_t tsrGetFunction(tsr_module_t module, const char* name,
                                     tsr_function_t* function);
+/* How many inputs and outputs it has. Either place may be NULL. [any] */
 TSR_API tsr_status_t tsrGetSignature(tsr_function_t function, size_t* inputs, size_t* outputs);
+/* One of them. [any] */
 TSR_API tsr_status_t tsrGetInputInfo(tsr_function_t function, size_t index,
                                      tsr_tensor_info_t* info);
+/* [any] */
 TSR_API tsr_status_t tsrGetOutputInfo(tsr_function_t function, size_t index,
                                       tsr_tensor_info_t* info);
 
-/* The parameters that an entry reads; each needs a value before it is called. */
+/* The parameters that an entry reads; each needs a value before it is called. [any] */
 TSR_API tsr_status_t tsrGetFunctionParameterCount(tsr_function_t function, size_t* count);
+/* One of them. [any] */
 TSR_API tsr_status_t tsrGetFunctionParameterInfo(tsr_function_t function, size_t index,
                                                  tsr_tensor_info_t* info);
 
 /* The shape that an output has for these inputs. `shape` has room for `capacity` extents; `ndim`
- * receives the rank. Only the inputs' shapes and the values of rank-0 integers are read. */
-TSR_API tsr_status_t tsrGetOutputShape(tsr_function_t function, const tsr_tensor_t* const* inputs,
-                                       size_t ninputs, size_t index, int64_t* shape,
-                                       int32_t capacity, int32_t* ndim);
+ * receives the rank. Only the inputs' shapes and the values of rank-0 integers are read. [waits] */
+TSR_API tsr_status_t tsrGetOutputShape(tsr_function_t function, size_t index,
+                                       const tsr_tensor_t* const* inputs, size_t ninputs,
+                                       int64_t* shape, int32_t capacity, int32_t* ndim);
+
+/* The bytes of workspace that a call with these inputs needs. [waits] */
+TSR_API tsr_status_t tsrGetWorkspaceSize(tsr_function_t function,
+                                         const tsr_tensor_t* const* inputs, size_t ninputs,
+                                         size_t* bytes);
+
+typedef struct {
+  size_t size;
+  /* Memory of the device for the call's temporaries, at a multiple of 64 bytes, of at least as many
+   * bytes as tsrGetWorkspaceSize gives. NULL: the context's own, which it keeps for later calls.
+   * It is as that of tensors: nothing else uses it until the stream has come by. */
+  void* workspace;
+  size_t workspace_size; /* bytes */
+} tsr_call_options_t;
 
 /* Runs an entry. Tensors are in memory of the context's device; on a GPU an input of rank 0 may be
  * in memory of the host, too. Outputs are allocated by the caller and may overlap neither inputs
  * nor each other; a donated output has the data of its input or parameter, or NULL, and receives
  * that pointer. On a stream other than NULL the tensors' memory must stay until the stream has come
- * by; the structs need not. */
+ * by; the structs need not. [waits] */
 TSR_API tsr_status_t tsrCall(tsr_function_t function, tsr_stream_t stream,
                              const tsr_tensor_t* const* inputs, size_t ninputs,
-                             tsr_tensor_t* const* outputs, size_t noutputs);
+                             tsr_tensor_t* const* outputs, size_t noutputs,
+                             const tsr_call_options_t* options);
 
 /* Watching calls. */
 
@@ -253,66 +311,79 @@ typedef enum {
 /* One tensor at one moment of a call. Strings and shape are there during the callback; strings that
  * are not known are "". */
 typedef struct {
-  tsr_trace_kind_t kind;
+  size_t size; /* of the struct that the library gives */
   const char* entry;
-  size_t step;               /* of the plan, for operands and results */
   const char* source;        /* where the step comes from, such as "mlp.tsr:7:12" */
   const char* kernel;        /* of a launch; "copy" or "fill" of the steps that are these */
   const char* kernel_source; /* where the kernel is written */
-  int64_t programs;          /* of the launch: how many instances of the kernel run; 0: none */
   const char* name;          /* of the tensor */
   const char* dtype;
   const char* declared; /* the shape as the signature or the plan states it, such as "[B, 3*D]" */
-  int32_t ndim;
   const int64_t* shape;
+  size_t step;      /* of the plan, for operands and results */
+  int64_t programs; /* of the launch: how many instances of the kernel run; 0: none */
+  tsr_trace_kind_t kind;
+  int32_t ndim;
 } tsr_trace_tensor_t;
 
 typedef void (*tsr_trace_t)(void* user, const tsr_trace_tensor_t* tensor);
 
 /* Calls that are made from now on report each of their tensors to `trace`, in the order in which work
- * is queued, on the thread that queues it; NULL ends it. Contents are not waited for. To be
- * called while no call of the context runs. `trace` may not wait for work, nor destroy what work
- * may use. */
+ * is queued, on the thread that queues it; NULL ends it. Contents are not waited for. [sets] */
 TSR_API tsr_status_t tsrSetTrace(tsr_context_t context, tsr_trace_t trace, void* user);
 
 /* Parameters. */
 
+/* How many the module has. [any] */
 TSR_API tsr_status_t tsrGetParameterCount(tsr_module_t module, size_t* count);
+/* One of them. [any] */
 TSR_API tsr_status_t tsrGetParameterInfo(tsr_module_t module, size_t index,
                                          tsr_tensor_info_t* info);
 /* Gives parameters their values by name. The memory is not copied and must stay while calls use
- * it; binding again replaces. Either all are bound or, on failure, none. */
-TSR_API tsr_status_t tsrBindParameters(tsr_module_t module, size_t count, const char* const* names,
-                                       const tsr_tensor_t* const* tensors);
+ * it; binding again replaces. Either all are bound or, on failure, none. [sets] */
+TSR_API tsr_status_t tsrBindParameters(tsr_module_t module, const char* const* names,
+                                       const tsr_tensor_t* const* tensors, size_t count);
 
 /* Streams and events. */
 
 #define TSR_FOREVER UINT32_MAX
 
+/* The driver's stream `native` becomes a stream of the context; the options' owner keeps it. */
+#define TSR_STREAM_ADOPT 1u
+
+typedef struct {
+  size_t size;
+  uint32_t flags; /* TSR_STREAM_ADOPT or 0 */
+  uint32_t reserved;
+  /* On a GPU and with TSR_STREAM_ADOPT: a CUstream of the GPU's primary context, such as that of a
+   * framework, which stays until the stream is destroyed here. NULL is the driver's default stream. */
+  void* native;
+} tsr_stream_options_t;
+
 /* A queue whose work runs in order, beside the caller. Functions that take a stream take NULL for
  * the default stream. On the CPU that one runs the work before the function returns; on a GPU it is
- * the driver's default stream, and tsrSynchronize waits for it. */
-TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, tsr_stream_t* stream);
-/* Waits for the stream's work and frees it. NULL is allowed, and does nothing. */
+ * the driver's default stream, and tsrSynchronize waits for it. [any] */
+TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, const tsr_stream_options_t* options,
+                                     tsr_stream_t* stream);
+/* Waits for the stream's work and frees it. One that was adopted goes on without the context. [ends] */
 TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
-/* Waits at most `milliseconds` for all work queued so far; returns the first failure of work since
- * the last wait, or TSR_ETIMEOUT. NULL fails with TSR_EINVAL: it names no context whose default
- * stream could be waited for, as tsrSynchronize does. */
-TSR_API tsr_status_t tsrSynchronizeStream(tsr_stream_t stream, uint32_t milliseconds);
+/* Waits at most `milliseconds` for all work that was put on the stream so far; returns the first
+ * failure of work since the last wait, or TSR_ETIMEOUT. [waits] */
+TSR_API tsr_status_t tsrSynchronize(tsr_context_t context, tsr_stream_t stream,
+                                    uint32_t milliseconds);
 
-/* The same for the context's default stream. */
-TSR_API tsr_status_t tsrSynchronize(tsr_context_t context, uint32_t milliseconds);
-
+/* An event, which marks no place yet. [any] */
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event);
-/* Work that waits for the recorded place goes on waiting for it. NULL is allowed. */
+/* Work that waits for the recorded place goes on waiting for it. [ends] */
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
-/* Marks the place in the stream; recording again replaces the mark. */
+/* Marks the place in the stream; recording again replaces the mark. [any] */
 TSR_API tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream);
-/* Waits until the recorded place has been passed; an event that was never recorded is passed. */
+/* Lets later work of the stream wait for the recorded place. [waits] */
+TSR_API tsr_status_t tsrWaitEvent(tsr_event_t event, tsr_stream_t stream);
+/* Waits until the recorded place has been passed; an event that was never recorded is passed.
+ * [waits] */
 TSR_API tsr_status_t tsrSynchronizeEvent(tsr_event_t event, uint32_t milliseconds);
-/* Lets later work of the stream wait for the recorded place. */
-TSR_API tsr_status_t tsrWaitEvent(tsr_stream_t stream, tsr_event_t event);
-/* Milliseconds between two recorded places of one context that have been passed. */
+/* Milliseconds between two recorded places of one context that have been passed. [any] */
 TSR_API tsr_status_t tsrGetElapsedTime(tsr_event_t start, tsr_event_t end, float* milliseconds);
 
 #ifdef __cplusplus

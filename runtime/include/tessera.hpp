@@ -2,7 +2,7 @@
 //
 // What fails throws tsr::Error, which has the status and the sentence of the library. A program without exceptions uses
 // tessera.h, which is C++ as it stands. Constants and plain structs are those of tessera.h, whose comments say what
-// they mean: TSR_EINVAL, TSR_CHECK_NAN, tsr_limits_t, tsr_launch_t, tsr_trace_tensor_t.
+// they mean: TSR_EINVAL, TSR_CHECK_NAN, tsr_launch_t, tsr_trace_tensor_t.
 //
 // Lifetime: Context, Module, Stream, Event, Memory and OwnedTensor own something; they are moved and not copied, except
 // for memory, which copies share. Using one that was moved from throws TSR_EINVAL. What is made on a context keeps it,
@@ -83,12 +83,27 @@ constexpr tsr_device_t cuda(int32_t number) {
   return {2, number};
 }
 
+/// What calls may take, as tsr_limits_t says; 0 is no limit.
+struct Limits {
+  uint64_t steps = 0;
+  uint64_t milliseconds = 0;
+  uint64_t memory = 0;  ///< bytes
+};
+
 /// Extents, or strides, in elements.
 using Shape = std::vector<int64_t>;
 /// What a trace is told, as tessera.h describes it; strings and shape are there during the call.
 using Trace = std::function<void(const tsr_trace_tensor_t&)>;
 
 namespace detail {
+
+/// A struct that begins with its size, which the library reads or fills.
+template <class Struct>
+Struct sized() {
+  Struct made{};
+  made.size = sizeof made;
+  return made;
+}
 
 inline void check(tsr_status_t status) {
   if (status != TSR_SUCCESS) throw Error(status, tsrGetLastError());
@@ -180,7 +195,10 @@ class Context {
   /// On "cpu", or on "cuda:0", "cuda:1" and so on. `checks` is a sum of TSR_CHECK_..., to which the environment's
   /// TSR_DEBUG adds. A check that finds something throws TSR_ECHECK.
   explicit Context(const std::string& device = "cpu", uint32_t checks = 0) : core_(std::make_shared<detail::Core>()) {
-    detail::check(tsrCreateContextWith(device.c_str(), checks, &core_->context));
+    auto options = detail::sized<tsr_context_options_t>();
+    options.device = device.c_str();
+    options.checks = checks;
+    detail::check(tsrCreateContextWith(&options, &core_->context));
     if (device.compare(0, 5, "cuda:") == 0) core_->device = cuda(std::stoi(device.substr(5)));
   }
   Context(Context&&) noexcept = default;
@@ -197,7 +215,10 @@ class Context {
   void set_threads(uint32_t threads) { detail::check(tsrSetThreads(get(), threads)); }
   /// Limits of steps, milliseconds and bytes; 0 is none, and so {} takes them away. A call beyond one throws
   /// TSR_ETIMEOUT, or TSR_EOOM for memory.
-  void set_limits(const tsr_limits_t& limits) { detail::check(tsrSetLimits(get(), &limits)); }
+  void set_limits(const Limits& limits) {
+    tsr_limits_t raw{sizeof raw, limits.steps, limits.milliseconds, limits.memory};
+    detail::check(tsrSetLimits(get(), &raw));
+  }
   /// Calls from now on tell each of their tensors, on the thread that queues the work: of a stream on a CPU that is
   /// another than the caller's, and several may call it at once. Empty ends it. It stays until the context ends. It may
   /// not throw: that ends the program, as nothing is thrown through C. Set while no call of the context runs.
@@ -214,7 +235,7 @@ class Context {
   }
   /// Waits for the work of the default stream; throws TSR_ETIMEOUT when it takes longer.
   void synchronize(uint32_t milliseconds = TSR_FOREVER) const {
-    detail::check(tsrSynchronize(get(), milliseconds));
+    detail::check(tsrSynchronize(get(), nullptr, milliseconds));
   }
 
  private:
@@ -232,8 +253,13 @@ class Context {
 /// A queue of work that runs in order, beside the caller. Its end waits for its work.
 class Stream {
  public:
-  explicit Stream(const Context& context) : owned_(std::make_unique<detail::OwnedStream>(context.core_)) {
-    detail::check(tsrCreateStream(context.get(), &owned_->raw));
+  explicit Stream(const Context& context) : Stream(context, nullptr) {}
+  /// A stream of the GPU's driver, a CUstream of its primary context, whose owner keeps it until this one has ended.
+  static Stream adopt(const Context& context, void* native) {
+    auto options = detail::sized<tsr_stream_options_t>();
+    options.flags = TSR_STREAM_ADOPT;
+    options.native = native;
+    return Stream(context, &options);
   }
 
   explicit operator bool() const { return owned_ != nullptr; }
@@ -241,10 +267,16 @@ class Stream {
 
   /// Waits for all work that was queued so far. Throws the first failure since the last wait, or TSR_ETIMEOUT.
   void synchronize(uint32_t milliseconds = TSR_FOREVER) const {
-    detail::check(tsrSynchronizeStream(Queue(*this).get(), milliseconds));
+    tsr_stream_t stream = Queue(*this).get();
+    detail::check(tsrSynchronize(owned_->core->context, stream, milliseconds));
   }
 
  private:
+  Stream(const Context& context, const tsr_stream_options_t* options)
+      : owned_(std::make_unique<detail::OwnedStream>(context.core_)) {
+    detail::check(tsrCreateStream(context.get(), options, &owned_->raw));
+  }
+
   std::unique_ptr<detail::OwnedStream> owned_;
 };
 
@@ -265,7 +297,7 @@ class Event {
   /// Marks the place after all that is queued so far; again: replaces the mark.
   void record(const Queue& queue = {}) { detail::check(tsrRecordEvent(get(), queue.get())); }
   /// Lets what is queued there later wait for the place.
-  void hold_back(const Queue& queue) const { detail::check(tsrWaitEvent(queue.get(), get())); }
+  void hold_back(const Queue& queue) const { detail::check(tsrWaitEvent(get(), queue.get())); }
   /// Waits until the place is passed, as one that was never recorded is; throws TSR_ETIMEOUT when it takes longer.
   void synchronize(uint32_t milliseconds = TSR_FOREVER) const {
     detail::check(tsrSynchronizeEvent(get(), milliseconds));
@@ -518,7 +550,7 @@ template <class Handle>
 std::vector<TensorInfo> infos(Handle handle, size_t count, tsr_status_t (*get)(Handle, size_t, tsr_tensor_info_t*)) {
   std::vector<TensorInfo> all;
   for (size_t i = 0; i < count; ++i) {
-    tsr_tensor_info_t raw;
+    auto raw = sized<tsr_tensor_info_t>();
     check(get(handle, i, &raw));
     all.push_back({raw.name, raw.dtype, raw.shape, raw.ndim, raw.element, raw.flags, raw.alias_of});
   }
@@ -541,11 +573,17 @@ class Function {
 
   /// The shape of an output for these inputs, of which shapes and the values of rank-0 integers are read.
   Shape output_shape(const Inputs& inputs, size_t index) const {
-    tsr_tensor_info_t info;
+    auto info = detail::sized<tsr_tensor_info_t>();
     detail::check(tsrGetOutputInfo(raw_, index, &info));
     Shape shape(static_cast<size_t>(info.ndim));
-    detail::check(tsrGetOutputShape(raw_, inputs.data(), inputs.size(), index, shape.data(), info.ndim, &info.ndim));
+    detail::check(tsrGetOutputShape(raw_, index, inputs.data(), inputs.size(), shape.data(), info.ndim, &info.ndim));
     return shape;
+  }
+  /// Bytes of the workspace of a call with these inputs.
+  size_t workspace_bytes(const Inputs& inputs) const {
+    size_t bytes = 0;
+    detail::check(tsrGetWorkspaceSize(raw_, inputs.data(), inputs.size(), &bytes));
+    return bytes;
   }
   /// Tensors for the outputs of a call with these inputs, on the context's device. A donated one has the memory of its
   /// input or parameter, and keeps it as that tensor does; its data is NULL until the call.
@@ -553,7 +591,7 @@ class Function {
     Context context(module_->core);
     std::vector<OwnedTensor> outputs;
     for (size_t i = 0; i < counts().outputs; ++i) {
-      tsr_tensor_info_t info;
+      auto info = detail::sized<tsr_tensor_info_t>();
       detail::check(tsrGetOutputInfo(raw_, i, &info));
       Shape shape = output_shape(inputs, i);
       if (info.flags & TSR_TENSOR_DONATED) {
@@ -570,8 +608,12 @@ class Function {
   /// Runs the entry. Shapes, dtypes, devices and conditions are checked first: TSR_EINVAL says which tensor and axis do
   /// not fit. Outputs overlap neither inputs nor each other, except for donated ones. With a stream it returns when the
   /// work is queued; the memory of the tensors stays until the stream has come by, the Tensor objects need not.
-  void call(const Inputs& inputs, const Outputs& outputs, const Queue& queue = {}) const {
-    detail::check(tsrCall(raw_, queue.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size()));
+  /// `workspace` is for temporaries, and is used by nothing else meanwhile; none: the context has its own.
+  void call(const Inputs& inputs, const Outputs& outputs, const Queue& queue = {}, const Memory& workspace = {}) const {
+    auto options = detail::sized<tsr_call_options_t>();
+    options.workspace = workspace.data();
+    options.workspace_size = workspace.bytes();
+    detail::check(tsrCall(raw_, queue.get(), inputs.data(), inputs.size(), outputs.data(), outputs.size(), &options));
   }
   /// The same with outputs that it makes.
   std::vector<OwnedTensor> operator()(const Inputs& inputs, const Queue& queue = {}) const {
@@ -592,7 +634,7 @@ class Function {
   /// The tensor that a call gives for the input of that name; NULL for a parameter.
   const Tensor* find_input(const Inputs& inputs, const std::string& name) const {
     for (size_t i = 0; i < inputs.size(); ++i) {
-      tsr_tensor_info_t info;
+      auto info = detail::sized<tsr_tensor_info_t>();
       detail::check(tsrGetInputInfo(raw_, i, &info));
       if (name == info.name) return inputs.tensor(i);
     }
@@ -661,13 +703,15 @@ class Module {
   /// file. The file is mapped: it is replaced by another, and not changed, while the module is there.
   static Module from_file(const Context& context, const std::string& path, uint32_t flags = 0) {
     Module module(context.core_);
-    detail::check(tsrLoadModuleFileWith(context.get(), path.c_str(), flags, &module.owned_->raw));
+    tsr_module_options_t options = loading(flags);
+    detail::check(tsrLoadModuleFile(context.get(), path.c_str(), &options, &module.owned_->raw));
     return module;
   }
   /// The same from memory, which may be freed afterwards.
   static Module from_memory(const Context& context, const void* image, size_t bytes, uint32_t flags = 0) {
     Module module(context.core_);
-    detail::check(tsrLoadModuleWith(context.get(), image, bytes, flags, &module.owned_->raw));
+    tsr_module_options_t options = loading(flags);
+    detail::check(tsrLoadModuleWith(context.get(), image, bytes, &options, &module.owned_->raw));
     return module;
   }
   Module(Module&&) noexcept = default;
@@ -721,10 +765,15 @@ class Module {
       names.push_back(parameter.name.c_str());
       values.push_back(parameter.value.get());
     }
-    detail::check(tsrBindParameters(get(), names.size(), names.data(), values.data()));
+    detail::check(tsrBindParameters(get(), names.data(), values.data(), names.size()));
   }
 
  private:
+  static tsr_module_options_t loading(uint32_t flags) {
+    auto options = detail::sized<tsr_module_options_t>();
+    options.flags = flags;
+    return options;
+  }
   explicit Module(std::shared_ptr<detail::Core> core)
       : owned_(std::make_shared<detail::OwnedModule>(std::move(core))) {}
 

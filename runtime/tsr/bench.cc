@@ -233,7 +233,7 @@ class Bench {
     size_t count = 0;
     tsrGetFunctionParameterCount(function, &count);
     for (size_t i = 0; i < count; ++i) {
-      tsr_tensor_info_t info;
+      tsr_tensor_info_t info = unread_info();
       tsrGetFunctionParameterInfo(function, i, &info);
       add_names(info.shape, dims);
     }
@@ -306,7 +306,7 @@ class Bench {
     size_t count = 0;
     tsrGetFunctionParameterCount(function, &count);
     for (size_t i = 0; i < count; ++i) {
-      tsr_tensor_info_t info;
+      tsr_tensor_info_t info = unread_info();
       tsrGetFunctionParameterInfo(function, i, &info);
       if (info.flags & TSR_TENSOR_BOUND) continue;
       OwnedTensor* tensor = nullptr;
@@ -337,7 +337,7 @@ class Bench {
       std::vector<int64_t> shape(size_t(info.ndim));
       int32_t ndim = 0;
       tsr_status_t status =
-          tsrGetOutputShape(function, inputs.data(), inputs.size(), outputs.size(), shape.data(),
+          tsrGetOutputShape(function, outputs.size(), inputs.data(), inputs.size(), shape.data(),
                             int32_t(shape.size()), &ndim);
       if (status != TSR_SUCCESS) return fail_status(status);
       OwnedTensor* tensor = nullptr;
@@ -355,7 +355,7 @@ class Bench {
       return status;
     };
     auto call = [&] {
-      return tsrCall(function, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+      return tsrCall(function, nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size(), nullptr);
     };
     return measure(entry, reset, call, timing);
   }
@@ -375,7 +375,7 @@ class Bench {
       status = reset();
       if (status == TSR_SUCCESS) status = call();
     }
-    if (status == TSR_SUCCESS) status = tsrSynchronize(session_.context(), TSR_FOREVER);
+    if (status == TSR_SUCCESS) status = tsrSynchronize(session_.context(), nullptr, TSR_FOREVER);
     if (status != TSR_SUCCESS) return fail_status(status);
     Stopwatch stopwatch(session_.context(), !session_.is_host());
     std::vector<double> seconds;

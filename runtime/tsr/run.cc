@@ -288,7 +288,7 @@ class Run {
     for (size_t i = 0; i < output_infos_.size(); ++i) {
       std::vector<int64_t> shape(size_t(output_infos_[i].ndim));
       int32_t ndim = 0;
-      tsr_status_t status = tsrGetOutputShape(function_, inputs_.data(), inputs_.size(), i,
+      tsr_status_t status = tsrGetOutputShape(function_, i, inputs_.data(), inputs_.size(),
                                               shape.data(), int32_t(shape.size()), &ndim);
       if (status != TSR_SUCCESS) return fail_status(status);
       OwnedTensor* tensor = nullptr;
@@ -306,12 +306,12 @@ class Run {
   int call_once() {
     auto begin = std::chrono::steady_clock::now();
     tsr_status_t status = tsrCall(function_, nullptr, inputs_.data(), inputs_.size(),
-                                  output_tensors_.data(), output_tensors_.size());
+                                  output_tensors_.data(), output_tensors_.size(), nullptr);
     if (status == TSR_SUCCESS) {
       std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
       double left = std::max(options_.device.timeout - taken.count(), 0.0) * 1000;
       bool limited = options_.device.timeout > 0 && left < TSR_FOREVER;
-      status = tsrSynchronize(session_.context(), limited ? uint32_t(left) : TSR_FOREVER);
+      status = tsrSynchronize(session_.context(), nullptr, limited ? uint32_t(left) : TSR_FOREVER);
     }
     return status == TSR_SUCCESS ? exit_ok : fail_status(status);
   }

@@ -42,7 +42,7 @@ void describe(OwnedTensor& owned) {
 std::vector<tsr_tensor_info_t> infos(tsr_function_t function, size_t count,
                                      tsr_status_t (*get)(tsr_function_t, size_t,
                                                          tsr_tensor_info_t*)) {
-  std::vector<tsr_tensor_info_t> out(count);
+  std::vector<tsr_tensor_info_t> out(count, unread_info());
   for (size_t i = 0; i < count; ++i) get(function, i, &out[i]);
   return out;
 }
@@ -70,7 +70,8 @@ int Session::open(const std::string& bundle, const DeviceOptions& options) {
   if (options.allow_jit && options.device == "cpu") return fail("--allow-jit is for GPUs, and --device is cpu");
   format::Result<uint32_t> checks = format::parse_checks(options.checks);
   if (!checks) return fail(checks.error().text);
-  tsr_status_t status = tsrCreateContextWith(options.device.c_str(), *checks, &context_);
+  tsr_context_options_t how{.size = sizeof how, .device = options.device.c_str(), .checks = *checks, .threads = 0};
+  tsr_status_t status = tsrCreateContextWith(&how, &context_);
   if (status != TSR_SUCCESS) return fail_status(status);
   device_ = place_of(options.device);
   if (int code = check_switches()) return code;
@@ -81,11 +82,12 @@ int Session::open(const std::string& bundle, const DeviceOptions& options) {
     status = tsrSetThreads(context_, uint32_t(options.threads));
     if (status != TSR_SUCCESS) return fail_status(status);
   }
-  tsr_limits_t limits{options.max_steps, uint64_t(options.timeout * 1000), options.max_memory};
+  tsr_limits_t limits{sizeof limits, options.max_steps, uint64_t(options.timeout * 1000), options.max_memory};
   status = tsrSetLimits(context_, &limits);
   if (status != TSR_SUCCESS) return fail_status(status);
   uint32_t flags = (options.allow_jit ? TSR_ALLOW_JIT : 0) | (options.no_code ? TSR_NO_CODE : 0);
-  status = tsrLoadModuleFileWith(context_, bundle.c_str(), flags, &module_);
+  tsr_module_options_t loading{.size = sizeof loading, .flags = flags, .reserved = 0};
+  status = tsrLoadModuleFile(context_, bundle.c_str(), &loading, &module_);
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);
 }
 
@@ -109,7 +111,7 @@ std::vector<std::string> Session::entry_names() const {
 std::vector<tsr_tensor_info_t> Session::parameter_infos() const {
   size_t count = 0;
   tsrGetParameterCount(module_, &count);
-  std::vector<tsr_tensor_info_t> infos(count);
+  std::vector<tsr_tensor_info_t> infos(count, unread_info());
   for (size_t i = 0; i < count; ++i) tsrGetParameterInfo(module_, i, &infos[i]);
   return infos;
 }
@@ -182,7 +184,7 @@ int Session::bind_file(const std::string& path, bool are_written, std::vector<st
 int Session::bind(const std::string& name, const OwnedTensor& tensor) {
   const char* names[] = {name.c_str()};
   const tsr_tensor_t* tensors[] = {&tensor.tensor};
-  tsr_status_t status = tsrBindParameters(module_, 1, names, tensors);
+  tsr_status_t status = tsrBindParameters(module_, names, tensors, 1);
   if (status != TSR_SUCCESS) return fail_status(status);
   bound_[name] = &tensor;
   return exit_ok;
@@ -198,7 +200,7 @@ int Session::require_parameters(tsr_function_t function,
   size_t count = 0;
   tsrGetFunctionParameterCount(function, &count);
   for (size_t i = 0; i < count; ++i) {
-    tsr_tensor_info_t info;
+    tsr_tensor_info_t info = unread_info();
     tsrGetFunctionParameterInfo(function, i, &info);
     if (info.flags & TSR_TENSOR_BOUND) continue;
     std::string title = cat("the parameter ", in_quotes(info.name), ", ", info.dtype, info.shape);

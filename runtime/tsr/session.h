@@ -90,6 +90,12 @@ class Session {
 std::optional<format::ManifestEntry> manifest_entry(const std::string& bundle, const std::string& entry);
 
 /// Inputs or outputs of an entry.
+/// One that the library is to fill.
+inline tsr_tensor_info_t unread_info() {
+  tsr_tensor_info_t info{};
+  info.size = sizeof info;
+  return info;
+}
 std::vector<tsr_tensor_info_t> input_infos(tsr_function_t function);
 std::vector<tsr_tensor_info_t> output_infos(tsr_function_t function);
 /// The names of the inputs whose memory is that of outputs.

@@ -45,7 +45,7 @@ int Stopwatch::time_queued(const Call& prepare, const Call& call, std::vector<do
     if (status == TSR_SUCCESS) status = call();
     if (status == TSR_SUCCESS) status = tsrRecordEvent(events_[2 * i + 1], nullptr);
   }
-  if (status == TSR_SUCCESS) status = tsrSynchronize(context_, TSR_FOREVER);
+  if (status == TSR_SUCCESS) status = tsrSynchronize(context_, nullptr, TSR_FOREVER);
   for (size_t i = 0; i < queued_calls && status == TSR_SUCCESS; ++i) {
     float milliseconds = 0;
     status = tsrGetElapsedTime(events_[2 * i], events_[2 * i + 1], &milliseconds);

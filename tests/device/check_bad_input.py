@@ -58,7 +58,8 @@ def main():
     checks.expect("4 TB of memory", library.c.tsrStatusName(status).decode(), library.c.tsrGetLastError().decode(),
                   "TSR_EOOM")
     handle = ctypes.c_void_p()
-    status = library.c.tsrCreateContextFor(b"cuda:63", ctypes.byref(handle))
+    options = device.tessera_ctypes.ContextOptions(ctypes.sizeof(device.tessera_ctypes.ContextOptions), b"cuda:63")
+    status = library.c.tsrCreateContextWith(ctypes.byref(options), ctypes.byref(handle))
     checks.expect("no such device", library.c.tsrStatusName(status).decode(), library.c.tsrGetLastError().decode(),
                   "TSR_EUNSUPPORTED", "cuda:63")
     for bundle, what, words in (("other_architecture", "a cubin of another architecture",
@@ -67,7 +68,7 @@ def main():
                                 ("cpu_only", "a bundle without code for a GPU", ("tesserac",))):
         image = (device.HERE / "bundles" / f"{bundle}.bundle").read_bytes()
         loaded = ctypes.c_void_p()
-        status = library.c.tsrLoadModuleWith(context.handle, image, ctypes.c_size_t(len(image)), 0,
+        status = library.c.tsrLoadModuleWith(context.handle, image, ctypes.c_size_t(len(image)), None,
                                              ctypes.byref(loaded))
         checks.expect(what, library.c.tsrStatusName(status).decode(),
                       library.c.tsrGetLastError().decode() if status else "it was loaded", "TSR_EUNSUPPORTED", *words)

@@ -69,10 +69,10 @@ def call_status(function, inputs, outputs):
     """Calls it and waits; the status of what failed first, with its text."""
     c = function.library.c
     status = c.tsrCall(function.handle, None, pointers(inputs), ctypes.c_size_t(len(inputs)), pointers(outputs),
-                       ctypes.c_size_t(len(outputs)))
+                       ctypes.c_size_t(len(outputs)), None)
     if status == 0:
         context = inputs[0].context if inputs else outputs[0].context
-        status = c.tsrSynchronize(context.handle, ctypes.c_uint32(tessera_ctypes.FOREVER))
+        status = c.tsrSynchronize(context.handle, None, ctypes.c_uint32(tessera_ctypes.FOREVER))
     c.tsrStatusName.restype = ctypes.c_char_p
     text = c.tsrGetLastError().decode() if status else ""
     return c.tsrStatusName(status).decode(), text
@@ -93,7 +93,7 @@ def run(function, inputs, outputs):
 
 
 def open_library():
-    return tessera_ctypes.Library(HERE / "lib" / "libtessera.so.1")
+    return tessera_ctypes.Library(HERE / "lib" / "libtessera.so.2")
 
 
 def context_of(library, device):

@@ -38,8 +38,8 @@ sed -i '/^ *tile\.barrier\( loc.*\)\?$/d' "$folder/race.tir"
 compile race "$folder/race.tir" --target=cuda:sm_80
 rm "$folder/race.tir"
 
-cp -L build/lib/libtessera.so.1 "$folder/lib/"
-ldd build/lib/libtessera.so.1 | sed -nE 's/.*=> (\S*lib(tbb|fmt)\.so\S*) .*/\1/p' | xargs -I{} cp -L {} "$folder/lib/"
+cp -L build/lib/libtessera.so.2 "$folder/lib/"
+ldd build/lib/libtessera.so.2 | sed -nE 's/.*=> (\S*lib(tbb|fmt)\.so\S*) .*/\1/p' | xargs -I{} cp -L {} "$folder/lib/"
 cp "$here"/{device,number_graph,check_numbers,check_programs,check_bad_input,check_controls}.py \
   bench/gpu/tessera_ctypes.py "$folder/"
 cp "$here/run.sh" "$folder/"

@@ -30,11 +30,11 @@ class Bundle:
     """A bundle on the CPU."""
 
     def __init__(self, path):
-        self._lib = c.CDLL(str(BIN.parent / "lib/libtessera.so.1"))
+        self._lib = c.CDLL(str(BIN.parent / "lib/libtessera.so.2"))
         self._lib.tsrGetLastError.restype = c.c_char_p
         self._context, self._module = c.c_void_p(), c.c_void_p()
         self._require(self._lib.tsrCreateContext(c.byref(self._context)))
-        self._require(self._lib.tsrLoadModuleFile(self._context, str(path).encode(), c.byref(self._module)))
+        self._require(self._lib.tsrLoadModuleFile(self._context, str(path).encode(), None, c.byref(self._module)))
 
     def _require(self, status):
         assert status == 0, self._lib.tsrGetLastError().decode()
@@ -50,5 +50,5 @@ class Bundle:
             tensor.data = None
         pointers = [(c.POINTER(_Tensor) * len(each))(*map(c.pointer, each)) for each in (given, taken)]
         failed = self._lib.tsrCall(function, None, pointers[0], c.c_size_t(len(given)), pointers[1],
-                                   c.c_size_t(len(taken)))
+                                   c.c_size_t(len(taken)), None)
         return self._lib.tsrGetLastError().decode() if failed else None

@@ -88,6 +88,7 @@ class StandIn : public Device {
   MemorySource& memory(MemoryKind) override { return *memory_; }
   Status copy(void* to, const void* from, size_t bytes) override { return queue_.copy(to, from, bytes); }
   Status make_stream(std::unique_ptr<Stream>& stream) override { return make_default_stream(stream); }
+  Status adopt_stream(void*, std::unique_ptr<Stream>& stream) override { return make_default_stream(stream); }
   Status make_default_stream(std::unique_ptr<Stream>& stream) override {
     stream = std::make_unique<DirectStream>(queue_);
     return ok();

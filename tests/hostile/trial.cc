@@ -63,7 +63,7 @@ class Caller {
       outputs.push_back(&tensors_[function_.outputs[i]].tensor);
     }
     tsr_status_t status =
-        tsrCall(function_.handle.get(), nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+        tsrCall(function_.handle.get(), nullptr, inputs.data(), inputs.size(), outputs.data(), outputs.size(), nullptr);
     why = status == TSR_SUCCESS ? "" : tsrGetLastError();
     if (status == TSR_EINTERNAL || status == TSR_ECHECK) return Verdict::Wrong;
     return is_kept(why) ? status == TSR_SUCCESS ? Verdict::Called : Verdict::Loaded : Verdict::Wrong;
@@ -107,7 +107,7 @@ class Caller {
     Tensor& made = tensors_[index];
     made.shape.resize(plan_.buffers[index].shape.size());
     int32_t rank = 0;
-    tsr_status_t status = tsrGetOutputShape(function_.handle.get(), inputs.data(), inputs.size(), i, made.shape.data(),
+    tsr_status_t status = tsrGetOutputShape(function_.handle.get(), i, inputs.data(), inputs.size(), made.shape.data(),
                                             int32_t(made.shape.size()), &rank);
     if (status != TSR_SUCCESS || !allocate(made, plan_.buffers[index].dtype)) return false;
     if (function_.donors[i] != format::no_index) made.tensor.data = nullptr;
@@ -119,7 +119,7 @@ class Caller {
       if (!make(index)) return false;
       const char* name = plan_.buffers[index].name.c_str();
       const tsr_tensor_t* tensor = &tensors_[index].tensor;
-      if (tsrBindParameters(function_.module->handle.get(), 1, &name, &tensor) != TSR_SUCCESS) return false;
+      if (tsrBindParameters(function_.module->handle.get(), &name, &tensor, 1) != TSR_SUCCESS) return false;
     }
     return true;
   }
@@ -151,7 +151,8 @@ bool load_really(const std::string& bytes, std::string& why) {
     tsr_context_t context = nullptr;
     tsr_module_t module = nullptr;
     if (tsrCreateContext(&context) != TSR_SUCCESS) return false;
-    tsr_status_t status = tsrLoadModuleWith(context, bytes.data(), bytes.size(), flags, &module);
+    tsr_module_options_t options{.size = sizeof options, .flags = flags, .reserved = 0};
+    tsr_status_t status = tsrLoadModuleWith(context, bytes.data(), bytes.size(), &options, &module);
     if (status == TSR_EINTERNAL) why = tsrGetLastError();
     tsrDestroyContext(context);
     if (status == TSR_EINTERNAL) return false;

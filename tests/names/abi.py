@@ -11,7 +11,7 @@ FOREVER = ctypes.c_uint32(0xFFFFFFFF)
 FAKE_DRIVER = BUILD / "lib/libfake_cuda.so"
 
 os.environ.setdefault("TESSERA_CUDA_DRIVER", str(FAKE_DRIVER))  # which has memory, streams and a few kernels
-library = ctypes.CDLL(str(BUILD / "lib/libtessera.so.1"))
+library = ctypes.CDLL(str(BUILD / "lib/libtessera.so.2"))
 library.tsrGetLastError.restype = ctypes.c_char_p
 library.tsrStatusName.restype = ctypes.c_char_p
 
@@ -21,8 +21,24 @@ class Launch(ctypes.Structure):
     _fields_ += [("smem_bytes", ctypes.c_uint32)]
 
 
-class Limits(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("steps", "milliseconds", "memory")]
+class Sized(ctypes.Structure):
+    """A struct that begins with its size."""
+
+    def __init__(self, **fields):
+        super().__init__(ctypes.sizeof(self), **fields)
+
+
+class Limits(Sized):
+    _fields_ = [(name, ctypes.c_uint64) for name in ("size", "steps", "milliseconds", "memory")]
+
+
+class ContextOptions(Sized):
+    _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("checks", ctypes.c_uint32),
+                ("threads", ctypes.c_uint32)]
+
+
+class ModuleOptions(Sized):
+    _fields_ = [("size", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 
 
 class Tensor(ctypes.Structure):
@@ -51,7 +67,8 @@ class Context:
 
     def __init__(self, device="cpu", checks=0):
         self.handle = ctypes.c_void_p()
-        check("tsrCreateContextWith", device.encode(), ctypes.c_uint32(checks), ctypes.byref(self.handle))
+        options = ContextOptions(device=device.encode(), checks=checks)
+        check("tsrCreateContextWith", ctypes.byref(options), ctypes.byref(self.handle))
 
     def __enter__(self):
         return self
@@ -68,8 +85,8 @@ class Context:
     def load(self, image, flags=0):
         """The status of loading the bytes of a bundle, and the module."""
         handle = ctypes.c_void_p()
-        status = call("tsrLoadModuleWith", self.handle, image, ctypes.c_size_t(len(image)), ctypes.c_uint32(flags),
-                      ctypes.byref(handle))
+        status = call("tsrLoadModuleWith", self.handle, image, ctypes.c_size_t(len(image)),
+                      ctypes.byref(ModuleOptions(flags=flags)), ctypes.byref(handle))
         return status, handle
 
     def memory(self, size, flags=DEVICE):

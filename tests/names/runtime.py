@@ -101,7 +101,7 @@ def launched(device_stream=True, grid=(0, 0, 0)):
             kernel = context.make("tsrGetKernel", module, b"add_one")
             x = random(40)
             pointers = [context.filled(x), context.memory(160)]
-            stream = context.make("tsrCreateStream", context.handle) if device_stream else None
+            stream = context.make("tsrCreateStream", context.handle, None) if device_stream else None
             status = abi.launch(kernel, stream, pointers, [40], grid)
             assert status == abi.SUCCESS, abi.last_error()
             if device_stream:
@@ -116,9 +116,10 @@ def launched(device_stream=True, grid=(0, 0, 0)):
 def statuses():
     names = ["TSR_SUCCESS", "TSR_EOOM", "TSR_EINVAL", "TSR_ETIMEOUT"]
     assert [abi.library.tsrStatusName(value).decode() for value in range(4)] == names
-    assert abi.call("tsrCreateContextWith", b"no device", ctypes.c_uint32(0), ctypes.byref(ctypes.c_void_p())) != 0
+    assert abi.call("tsrCreateContextWith", ctypes.byref(abi.ContextOptions(device=b"no device")),
+                    ctypes.byref(ctypes.c_void_p())) != 0
     with abi.Context() as context:
-        abi.check("tsrSetLimits", context.handle, ctypes.byref(abi.Limits(0, 0, 1)))
+        abi.check("tsrSetLimits", context.handle, ctypes.byref(abi.Limits(memory=1)))
         status = abi.call("tsrAlloc", context.handle, ctypes.c_size_t(64), ctypes.c_uint32(1),
                           ctypes.byref(ctypes.c_void_p()))
         assert abi.library.tsrStatusName(status).decode() == "TSR_EOOM", status
@@ -135,7 +136,7 @@ def versions():
     image = bundle(SUM).read_bytes()
     with zipfile.ZipFile(bundle(SUM)) as archive:
         manifest = archive.read("manifest.json")
-    minor = re.search(rb'"abi": \{\s*"major": 1,\s*"minor": (\d)', manifest)
+    minor = re.search(rb'"abi": \{\s*"major": 2,\s*"minor": (\d)', manifest)
     other = manifest[:minor.start(1)] + b"9" + manifest[minor.end(1):]
     hashes = ctypes.CDLL("libxxhash.so.0").XXH3_128bits
     hashes.restype, hashes.argtypes = Hash, [ctypes.c_char_p, ctypes.c_size_t]
@@ -152,7 +153,7 @@ def versions():
         assert context.load(bundle(SUM).read_bytes())[0] == abi.SUCCESS
         status, _ = context.load(image)
         assert status != abi.SUCCESS
-        has(abi.last_error(), r"ABI 1\.9")
+        has(abi.last_error(), r"ABI 2\.9")
 
 
 def pooled():
@@ -160,7 +161,7 @@ def pooled():
     with abi.Context("cuda:0") as context:
         first = context.memory(1000)
         abi.check("tsrFree", context.handle, first)
-        abi.check("tsrSynchronize", context.handle, abi.FOREVER)
+        abi.check("tsrSynchronize", context.handle, None, abi.FOREVER)
         assert context.memory(1000).value == first.value
         pinned = context.memory(64, abi.PINNED)
         ctypes.memset(pinned, 1, 64)  # which the host can write

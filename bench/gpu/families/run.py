@@ -125,7 +125,7 @@ def main():
     parser.add_argument("--draw", type=int, metavar="N", help="N rows of each family with sizes drawn at random")
     parser.add_argument("--seed", type=int, help="of the sizes drawn (default: 1)")
     parser.add_argument("--seconds", type=float, default=0.05, help="device time of a row")
-    parser.add_argument("--library", default=HERE.parent / "lib" / "libtessera.so.1")
+    parser.add_argument("--library", default=HERE.parent / "lib" / "libtessera.so.2")
     parser.add_argument("--bundle", type=pathlib.Path, default=HERE.parent / "bundles" / "families.bundle")
     options = parser.parse_args()
     unknown = [name for name in options.family.split(",") if name not in table.FAMILIES]

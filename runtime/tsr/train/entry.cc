@@ -137,7 +137,7 @@ int Entry::shape_results(const Session& session) {
   for (size_t i = 0; i < outputs_.size(); ++i) {
     std::vector<int64_t> shape(size_t(outputs_[i].ndim));
     int32_t ndim = 0;
-    tsr_status_t status = tsrGetOutputShape(function_, arguments_.data(), arguments_.size(), i, shape.data(),
+    tsr_status_t status = tsrGetOutputShape(function_, i, arguments_.data(), arguments_.size(), shape.data(),
                                             int32_t(shape.size()), &ndim);
     if (status != TSR_SUCCESS) return fail_status(status);
     if (is_update(i)) {
@@ -156,8 +156,8 @@ int Entry::call(const Session& session) {
     results.push_back(results_[i].tensor());
   }
   tsr_status_t status =
-      tsrCall(function_, nullptr, arguments_.data(), arguments_.size(), results.data(), results.size());
-  if (status == TSR_SUCCESS) status = tsrSynchronize(session.context(), TSR_FOREVER);
+      tsrCall(function_, nullptr, arguments_.data(), arguments_.size(), results.data(), results.size(), nullptr);
+  if (status == TSR_SUCCESS) status = tsrSynchronize(session.context(), nullptr, TSR_FOREVER);
   return status == TSR_SUCCESS ? exit_ok : fail_status(status);
 }
 

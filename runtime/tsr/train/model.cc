@@ -69,7 +69,7 @@ int Model::make_room() {
   size_t count = 0;
   tsrGetParameterCount(session_.module(), &count);
   for (size_t i = 0; i < count; ++i) {
-    tsr_tensor_info_t info;
+    tsr_tensor_info_t info = unread_info();
     tsrGetParameterInfo(session_.module(), i, &info);
     if (session_.bound(info.name)) continue;
     std::vector<int64_t> shape;

@@ -98,7 +98,6 @@ class BundleBuilder {
     format::StepSources& sources = reflection_.steps[target][std::string(symbol_name(function))];
     Result<format::Plan> plan = emit_plan(function, target, diagnostics_, &sources);
     if (!plan) return failure;
-    for (const format::PlanStep& step : plan->steps) prints_ |= std::holds_alternative<format::PrintStep>(step);
     // All targets implement the same entries; the first one's functions describe them.
     bool known = std::any_of(functions_.begin(), functions_.end(),
                              [&](Op* f) { return symbol_name(f) == symbol_name(function); });
@@ -112,45 +111,13 @@ class BundleBuilder {
     manifest.tools = input_.tools;
     manifest.debug = input_.debug;
     manifest.fast = input_.fast;
-    if (!manifest.debug.empty()) manifest.abi_minor = 1;  // a library of 1.0 gives kernels no log
-    if (has_assumptions()) manifest.abi_minor = 3;       // one before 1.3 reads no assumptions
-    if (prints_) manifest.abi_minor = 4;                 // and one before 1.4 prints nothing
-    if (has_parts()) manifest.abi_minor = 5;             // one before 1.5 loads one object, with all kernels
     for (const BundleTarget& target : input_.targets)
       manifest.targets.push_back(target.machine->name);
     for (Op* function : functions_) manifest.entries.push_back(manifest_entry(function));
     std::sort(manifest.entries.begin(), manifest.entries.end(),
               [](const auto& a, const auto& b) { return a.name < b.name; });
     manifest.params = manifest_params(functions_, input_.graph);
-    if (updates_params(manifest)) manifest.abi_minor = 6;  // one before 1.6 takes params for memory that is only read
     return manifest;
-  }
-
-  static bool updates_params(const format::Manifest& manifest) {
-    return std::ranges::any_of(manifest.entries, [](const format::ManifestEntry& entry) {
-      return std::ranges::any_of(entry.outputs, [&](const format::ManifestTensor& output) {
-        return std::ranges::find(entry.params, output.alias_of) != entry.params.end();
-      });
-    });
-  }
-
-  /// Whether the code of a GPU is in several objects, or is there once for several kernels.
-  bool has_parts() const {
-    return std::ranges::any_of(input_.targets, [&](const BundleTarget& target) {
-      if (!target.machine->is_gpu()) return false;
-      const std::vector<format::KernelMeta>& kernels = reflection_.kernels.at(target.machine->name);
-      bool shares = std::ranges::any_of(kernels, [](const auto& kernel) { return !kernel.code.empty(); });
-      if (shares || target.cubin.empty()) return shares;
-      format::Result<std::vector<format::CubinPart>> parts = format::cubin_parts(target.cubin);
-      return parts && parts->size() > 1;
-    });
-  }
-
-  bool has_assumptions() const {
-    for (const auto& [target, kernels] : reflection_.kernels) {
-      if (std::ranges::any_of(kernels, [](const auto& kernel) { return !kernel.assume.empty(); })) return true;
-    }
-    return false;
   }
 
   const BundleInput& input_;
@@ -158,7 +125,6 @@ class BundleBuilder {
   format::BundleWriter writer_;
   format::Reflection reflection_;
   std::vector<Op*> functions_;
-  bool prints_ = false;  ///< a plan has a step that does
 };
 
 }  // namespace

@@ -62,8 +62,8 @@ class Call {
     std::vector<tsr_tensor_t*> made;
     for (size_t i = 0; i < inputs_.size(); ++i) (i < input_count_ ? given : params).push_back(inputs_[i]->raw());
     for (auto& output : outputs_) made.push_back(output->raw());
-    if (!params.empty()) require(tsrBindParameters(module, params.size(), params_.data(), params.data()));
-    require(tsrCall(function_, nullptr, given.data(), given.size(), made.data(), made.size()));
+    if (!params.empty()) require(tsrBindParameters(module, params_.data(), params.data(), params.size()));
+    require(tsrCall(function_, nullptr, given.data(), given.size(), made.data(), made.size(), nullptr));
   }
 
   std::vector<TensorValue> results() {
@@ -81,7 +81,8 @@ class Call {
 
  private:
   void add_argument(size_t index) {
-    tsr_tensor_info_t info;
+    tsr_tensor_info_t info{};
+    info.size = sizeof info;
     bool is_input = index < input_count_;
     if (is_input) require(tsrGetInputInfo(function_, index, &info));
     if (!is_input) require(tsrGetFunctionParameterInfo(function_, index - input_count_, &info));
@@ -93,7 +94,8 @@ class Call {
 
   /// A result in the memory of a donated argument is that argument's tensor.
   void add_result(size_t index) {
-    tsr_tensor_info_t info;
+    tsr_tensor_info_t info{};
+    info.size = sizeof info;
     require(tsrGetOutputInfo(function_, index, &info));
     if (info.flags & TSR_TENSOR_DONATED) {
       size_t donor = size_t(std::find(names_.begin(), names_.end(), info.alias_of) - names_.begin());

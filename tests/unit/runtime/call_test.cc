@@ -46,6 +46,38 @@ TEST_CASE("a chain of launches runs through temps", "[runtime]") {
   }
 }
 
+TEST_CASE("a call uses the caller's workspace", "[runtime]") {
+  Loaded loaded(make_bundle({chain()}));
+  tsr_function_t function = loaded.function("chain");
+  HostTensor x({100}, iota(100)), y({100});
+  const tsr_tensor_t* inputs[] = {&x.tensor};
+  tsr_tensor_t* outputs[] = {&y.tensor};
+  size_t bytes = 0;
+  REQUIRE(tsrGetWorkspaceSize(function, inputs, 1, &bytes) == TSR_SUCCESS);
+  CHECK(bytes >= 800);
+  HostTensor workspace({int64_t(bytes / 4) + 16});
+  std::fill_n(workspace.floats(), bytes / 4 + 16, 0.5f);
+  // With no memory of the context at all.
+  auto limits = sized<tsr_limits_t>();
+  limits.memory = 1;
+  REQUIRE(tsrSetLimits(loaded.context, &limits) == TSR_SUCCESS);
+  CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, nullptr) == TSR_EOOM);
+  auto options = sized<tsr_call_options_t>();
+  options.workspace = workspace.floats();
+  options.workspace_size = bytes;
+  REQUIRE(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_SUCCESS);
+  for (size_t i = 0; i < 100; ++i) REQUIRE(y.floats()[i] == float(i) + 3);
+  CHECK(workspace.floats()[0] != 0.5f);
+  for (size_t i = 0; i < 16; ++i) CHECK(workspace.floats()[bytes / 4 + i] == 0.5f);
+  --options.workspace_size;
+  CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_EINVAL);
+  CHECK(last_error() == "chain: the workspace has " + std::to_string(bytes - 1) + " bytes; the call needs " +
+                            std::to_string(bytes));
+  options.workspace = workspace.floats() + 1;
+  CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_EINVAL);
+  CHECK(last_error() == "chain: the workspace must be at a multiple of 64 bytes");
+}
+
 namespace {
 
 /// "0:x[3]" for each tensor that is told, the number being its kind.
@@ -263,7 +295,7 @@ TEST_CASE("an omitted seed is zero", "[runtime]") {
   CHECK(number == 41);
   REQUIRE(call(loaded.function("seeded"), {nullptr}, {&out.tensor}) == TSR_SUCCESS);
   CHECK(number == 0);
-  tsr_tensor_info_t info;
+  auto info = sized<tsr_tensor_info_t>();
   REQUIRE(tsrGetInputInfo(loaded.function("seeded"), 0, &info) == TSR_SUCCESS);
   CHECK(info.flags == TSR_TENSOR_SEED);
   CHECK(std::string(info.dtype) == "u64");
@@ -287,7 +319,7 @@ TEST_CASE("an integer input may be a dimension", "[runtime]") {
   int64_t extent = 0;
   int32_t rank = 0;
   const tsr_tensor_t* inputs[] = {&n.tensor, &in.tensor};
-  REQUIRE(tsrGetOutputShape(loaded.function("first_rows"), inputs, 2, 0, &extent, 1, &rank) ==
+  REQUIRE(tsrGetOutputShape(loaded.function("first_rows"), 0, inputs, 2, &extent, 1, &rank) ==
           TSR_SUCCESS);
   CHECK(rank == 1);
   CHECK(extent == 2);
@@ -311,12 +343,12 @@ TEST_CASE("poison shows what a plan leaves unwritten", "[runtime]") {
   uint32_t y = b.output("y", {"N"});
   uint32_t t = b.temp({"N"}, 0, 0);
   b.step(CopyStep{y, t});
+  ::setenv("TSR_POISON", "1", 1);
   Loaded loaded(make_bundle({b.plan}));
+  ::unsetenv("TSR_POISON");  // which calls do not look at
   HostTensor in({3}, {1, 2, 3});
   HostTensor out({3});
-  ::setenv("TSR_POISON", "1", 1);
   tsr_status_t status = call(loaded.function("unwritten"), {&in.tensor}, {&out.tensor});
-  ::unsetenv("TSR_POISON");
   REQUIRE(status == TSR_SUCCESS);
   for (float value : out.values()) CHECK(std::isnan(value));
 }
@@ -337,15 +369,15 @@ TEST_CASE("parameters are bound by name", "[runtime]") {
   HostTensor weight({2}, {10, 100});
   const char* name = "layer.w";
   const tsr_tensor_t* tensor = &weight.tensor;
-  REQUIRE(tsrBindParameters(loaded.module, 1, &name, &tensor) == TSR_SUCCESS);
+  REQUIRE(tsrBindParameters(loaded.module, &name, &tensor, 1) == TSR_SUCCESS);
   REQUIRE(call(loaded.function("scaled"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
   CHECK(out.values() == std::vector<float>{30, 400});
   const char* wrong = "layer.v";
-  CHECK(tsrBindParameters(loaded.module, 1, &wrong, &tensor) == TSR_ENOTFOUND);
+  CHECK(tsrBindParameters(loaded.module, &wrong, &tensor, 1) == TSR_ENOTFOUND);
   CHECK(last_error() == "the bundle has no parameter 'layer.v'");
   HostTensor longer({3});
   tensor = &longer.tensor;
-  REQUIRE(tsrBindParameters(loaded.module, 1, &name, &tensor) == TSR_SUCCESS);
+  REQUIRE(tsrBindParameters(loaded.module, &name, &tensor, 1) == TSR_SUCCESS);
   CHECK(call(loaded.function("scaled"), {&in.tensor}, {&out.tensor}) == TSR_EINVAL);
   CHECK(last_error() ==
         "scaled: parameter 'layer.w', axis 0: expected N = 2, got 3; N = 2 from input 'x', axis 1");

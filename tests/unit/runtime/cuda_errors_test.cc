@@ -16,8 +16,8 @@ std::string load_error(const CudaBundle& bundle, uint32_t flags = 0,
   std::string bytes = bundle.bytes();
   tsr_context_t context = nullptr;
   tsr_module_t module = nullptr;
-  REQUIRE(tsrCreateContextFor("cuda:0", &context) == TSR_SUCCESS);
-  tsr_status_t status = tsrLoadModuleWith(context, bytes.data(), bytes.size(), flags, &module);
+  REQUIRE(create_on("cuda:0", &context) == TSR_SUCCESS);
+  tsr_status_t status = load_with(context, bytes, flags, &module);
   CHECK(status == expected);
   std::string text = status == TSR_SUCCESS ? "" : last_error();
   tsrDestroyContext(context);
@@ -30,7 +30,7 @@ TEST_CASE("a machine without a driver or a GPU says so", "[cuda]") {
   tsr_context_t context = nullptr;
   SECTION("no driver") {
     ::setenv("TESSERA_CUDA_DRIVER", "/absent/libcuda.so.1", 1);
-    CHECK(tsrCreateContextFor("cuda:0", &context) == TSR_EUNSUPPORTED);
+    CHECK(create_on("cuda:0", &context) == TSR_EUNSUPPORTED);
     CHECK(last_error() ==
           "cuda:0: there is no CUDA driver here: /absent/libcuda.so.1: cannot open shared object "
           "file: No such file or directory");
@@ -38,7 +38,7 @@ TEST_CASE("a machine without a driver or a GPU says so", "[cuda]") {
   }
   SECTION("a library that is no driver") {
     ::setenv("TESSERA_CUDA_DRIVER", "libc.so.6", 1);
-    CHECK(tsrCreateContextFor("cuda:0", &context) == TSR_EUNSUPPORTED);
+    CHECK(create_on("cuda:0", &context) == TSR_EUNSUPPORTED);
     CHECK(last_error() ==
           "cuda:0: the CUDA driver has no cuInit; CUDA 11.4 is the oldest that "
           "works");
@@ -46,22 +46,22 @@ TEST_CASE("a machine without a driver or a GPU says so", "[cuda]") {
   }
   SECTION("no such GPU") {
     FakeGpu gpu;
-    CHECK(tsrCreateContextFor("cuda:1", &context) == TSR_EUNSUPPORTED);
+    CHECK(create_on("cuda:1", &context) == TSR_EUNSUPPORTED);
     CHECK(last_error() == "cuda:1: this machine has 1 CUDA device, numbered from 0");
   }
   SECTION("a context that cannot be had") {
     FakeGpu gpu;
     gpu.fail("cuDevicePrimaryCtxRetain", 2);
-    CHECK(tsrCreateContextFor("cuda:0", &context) == TSR_EOOM);
+    CHECK(create_on("cuda:0", &context) == TSR_EOOM);
     CHECK(last_error() ==
           "cuda:0: cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY (out of memory)");
     gpu.fail("cuDeviceGetAttribute", 999);
-    CHECK(tsrCreateContextFor("cuda:0", &context) == TSR_EINTERNAL);
+    CHECK(create_on("cuda:0", &context) == TSR_EINTERNAL);
     CHECK(last_error() == "cuda:0: cuDeviceGetAttribute: error 999");
   }
   SECTION("a name of no device") {
     for (const char* name : {"cuda:", "cuda:x", "cuda:-1", "cuda:12345", "cuda0", "gpu"}) {
-      CHECK(tsrCreateContextFor(name, &context) == TSR_EUNSUPPORTED);
+      CHECK(create_on(name, &context) == TSR_EUNSUPPORTED);
       CHECK(last_error() == std::string("the device '") + name +
                                 "' is not known; there are 'cpu' and 'cuda:0', 'cuda:1' and so on");
     }
@@ -190,7 +190,7 @@ TEST_CASE("failures of a launch name the kernel and the call", "[cuda]") {
   }
   SECTION("later") {
     REQUIRE(call(loaded.function("fault"), {&one.tensor}, {&flag_out.tensor}) == TSR_SUCCESS);
-    CHECK(tsrSynchronize(loaded.context, TSR_FOREVER) == TSR_EINTERNAL);
+    CHECK(tsrSynchronize(loaded.context, nullptr, TSR_FOREVER) == TSR_EINTERNAL);
     CHECK(last_error() ==
           "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (an illegal memory access was "
           "encountered); the last kernel of the stream was 'trap'; TSR_SYNC=1 waits for each");
@@ -205,8 +205,8 @@ TEST_CASE("failures of a launch name the kernel and the call", "[cuda]") {
     tsr_stream_t stream = nullptr;
     tsr_event_t event = nullptr;
     gpu.fail("cuStreamCreate", 2);
-    CHECK(tsrCreateStream(loaded.context, &stream) == TSR_EOOM);
-    REQUIRE(tsrCreateStream(loaded.context, &stream) == TSR_SUCCESS);
+    CHECK(tsrCreateStream(loaded.context, nullptr, &stream) == TSR_EOOM);
+    REQUIRE(tsrCreateStream(loaded.context, nullptr, &stream) == TSR_SUCCESS);
     REQUIRE(tsrCreateEvent(loaded.context, &event) == TSR_SUCCESS);
     for (const char* symbol : {"cuEventCreate", "cuEventRecord"}) {
       gpu.fail(symbol, 2);

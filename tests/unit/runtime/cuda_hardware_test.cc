@@ -20,10 +20,10 @@ std::unique_ptr<CudaLoaded> load_for_hardware(const std::vector<format::Plan>& p
   std::string bytes = bundle.bytes();
   tsr_context_t context = nullptr;
   tsr_module_t module = nullptr;
-  bool is_there = tsrCreateContextFor("cuda:0", &context) == TSR_SUCCESS;
+  bool is_there = create_on("cuda:0", &context) == TSR_SUCCESS;
   tsr_status_t status = TSR_EUNSUPPORTED;
   if (is_there) {
-    status = tsrLoadModuleWith(context, bytes.data(), bytes.size(), TSR_ALLOW_JIT, &module);
+    status = load_with(context, bytes, TSR_ALLOW_JIT, &module);
   }
   std::string why = last_error();
   tsrDestroyContext(context);
@@ -98,7 +98,7 @@ TEST_CASE("branches, fills, streams and events work on a GPU", "[cuda][hardware]
   tsr_stream_t stream = nullptr;
   tsr_event_t start = nullptr;
   tsr_event_t end = nullptr;
-  REQUIRE(tsrCreateStream(loaded->context, &stream) == TSR_SUCCESS);
+  REQUIRE(tsrCreateStream(loaded->context, nullptr, &stream) == TSR_SUCCESS);
   REQUIRE(tsrCreateEvent(loaded->context, &start) == TSR_SUCCESS);
   REQUIRE(tsrCreateEvent(loaded->context, &end) == TSR_SUCCESS);
   CudaTensor wide(loaded->context, {5}, Dtype::I64);
@@ -110,7 +110,7 @@ TEST_CASE("branches, fills, streams and events work on a GPU", "[cuda][hardware]
     REQUIRE(call(loaded->function("branch"), {&x.tensor}, {&y.tensor, &wide.tensor, &narrow.tensor},
                  stream) == TSR_SUCCESS);
     REQUIRE(tsrRecordEvent(end, stream) == TSR_SUCCESS);
-    REQUIRE(tsrSynchronizeStream(stream, 10000) == TSR_SUCCESS);
+    REQUIRE(tsrSynchronize(loaded->context, stream, 10000) == TSR_SUCCESS);
     float milliseconds = 0;
     REQUIRE(tsrGetElapsedTime(start, end, &milliseconds) == TSR_SUCCESS);
     CHECK(milliseconds > 0);

@@ -175,15 +175,23 @@ FakeTensorMap FakeGpu::last_map() const {
   return out;
 }
 
+void* FakeGpu::create_stream(intptr_t context) const {
+  return FAKE(fake_create_stream)(context);
+}
+
+void FakeGpu::destroy_stream(void* stream) const {
+  FAKE(fake_destroy_stream)(stream);
+}
+
 void FakeGpu::fail(const char* symbol, int result, int skip) const {
   FAKE(fake_fail)(symbol, result, skip);
 }
 
 CudaLoaded::CudaLoaded(const std::string& bundle, uint32_t flags) {
-  tsr_status_t status = tsrCreateContextFor("cuda:0", &context);
+  tsr_status_t status = create_on("cuda:0", &context);
   INFO(tsrGetLastError());
   REQUIRE(status == TSR_SUCCESS);
-  status = tsrLoadModuleWith(context, bundle.data(), bundle.size(), flags, &module);
+  status = load_with(context, bundle, flags, &module);
   INFO(tsrGetLastError());
   REQUIRE(status == TSR_SUCCESS);
 }

@@ -38,6 +38,9 @@ class FakeGpu {
   FakeCounts counts() const;
   std::vector<FakeLaunch> launches() const;
   FakeTensorMap last_map() const;
+  /// A stream that another library makes in that context of the driver.
+  void* create_stream(intptr_t context) const;
+  void destroy_stream(void* stream) const;
   /// The call of that function after `skip` more fails.
   void fail(const char* symbol, int result, int skip = 0) const;
 

@@ -90,11 +90,11 @@ TEST_CASE("objects of a cubin that the driver refuses leave none behind", "[cuda
   CudaBundle bundle{{add_one_plan()}};
   bundle.has_parts = true;
   tsr_context_t context = nullptr;
-  REQUIRE(tsrCreateContextFor("cuda:0", &context) == TSR_SUCCESS);
+  REQUIRE(create_on("cuda:0", &context) == TSR_SUCCESS);
   std::string bytes = bundle.bytes();
   gpu.fail("cuModuleLoadDataEx", 200, 2);
   tsr_module_t module = nullptr;
-  CHECK(tsrLoadModuleWith(context, bytes.data(), bytes.size(), 0, &module) == TSR_EIMAGE);
+  CHECK(load_with(context, bytes, 0, &module) == TSR_EIMAGE);
   CHECK(gpu.counts().modules == 0);
   tsrDestroyContext(context);
 }
@@ -110,7 +110,7 @@ TEST_CASE("all steps of a plan work in memory of the GPU", "[cuda]") {
   CudaTensor tenths(loaded.context, {2});
   const char* names[] = {"w"};
   const tsr_tensor_t* tensors[] = {&w.tensor};
-  REQUIRE(tsrBindParameters(loaded.module, 1, names, tensors) == TSR_SUCCESS);
+  REQUIRE(tsrBindParameters(loaded.module, names, tensors, 1) == TSR_SUCCESS);
   tsr_status_t status = call(loaded.function("steps"), {&x.tensor},
                              {&y.tensor, &ones.tensor, &wide.tensor, &tenths.tensor});
   INFO(last_error());
@@ -184,7 +184,7 @@ TEST_CASE("scalars may be in memory of the host, and seeds omitted", "[cuda]") {
     int64_t shape = 0;
     int32_t ndim = 0;
     const tsr_tensor_t* inputs[] = {&device_count.tensor, nullptr};
-    REQUIRE(tsrGetOutputShape(function, inputs, 2, 0, &shape, 1, &ndim) == TSR_SUCCESS);
+    REQUIRE(tsrGetOutputShape(function, 0, inputs, 2, &shape, 1, &ndim) == TSR_SUCCESS);
     CHECK(shape == 3);
   }
 }
@@ -318,7 +318,7 @@ TEST_CASE("tensor maps describe the buffers and are kept", "[cuda]") {
     void* empty[] = {&nothing, &nothing, &m, &n};
     CHECK(tsrLaunch(kernel, nullptr, {}, empty, 4) == TSR_SUCCESS);
     CHECK(gpu.counts().encoded_maps == 2);
-    CHECK(tsrSynchronize(loaded.context, TSR_FOREVER) == TSR_SUCCESS);
+    CHECK(tsrSynchronize(loaded.context, nullptr, TSR_FOREVER) == TSR_SUCCESS);
   }
 }
 
@@ -364,7 +364,7 @@ TEST_CASE("who waits for the GPU to use memory again holds up nobody", "[cuda]")
   knobs.meanwhile_with = &meanwhile;
   FakeGpu gpu(knobs);
   tsr_context_t context = nullptr;
-  REQUIRE(tsrCreateContextFor("cuda:0", &context) == TSR_SUCCESS);
+  REQUIRE(create_on("cuda:0", &context) == TSR_SUCCESS);
   constexpr size_t bytes = 100000;
   void *blocks[3], *other = nullptr;
   for (void*& block : blocks) REQUIRE(tsrAlloc(context, bytes, TSR_DEVICE, &block) == TSR_SUCCESS);
@@ -444,7 +444,7 @@ TEST_CASE("calls of a stream share temporaries, those of different streams do no
   CudaTensor w(loaded.context, {3}, {1, 1, 1});
   const char* names[] = {"w"};
   const tsr_tensor_t* tensors[] = {&w.tensor};
-  REQUIRE(tsrBindParameters(loaded.module, 1, names, tensors) == TSR_SUCCESS);
+  REQUIRE(tsrBindParameters(loaded.module, names, tensors, 1) == TSR_SUCCESS);
   CudaTensor x(loaded.context, {3}, {1, 2, 3});
   CudaTensor more(loaded.context, {3}, {4, 5, 6});
   CudaTensor y(loaded.context, {3});
@@ -454,7 +454,7 @@ TEST_CASE("calls of a stream share temporaries, those of different streams do no
   CudaTensor tenths(loaded.context, {2});
   tsr_stream_t streams[2];
   for (tsr_stream_t& stream : streams) {
-    REQUIRE(tsrCreateStream(loaded.context, &stream) == TSR_SUCCESS);
+    REQUIRE(tsrCreateStream(loaded.context, nullptr, &stream) == TSR_SUCCESS);
   }
   tsr_function_t steps = loaded.function("steps");
   auto run = [&](CudaTensor& in, CudaTensor& out, tsr_stream_t stream) {
@@ -467,8 +467,8 @@ TEST_CASE("calls of a stream share temporaries, those of different streams do no
   CHECK(gpu.counts().mallocs == mallocs + 1);
   run(more, z, streams[1]);
   CHECK(gpu.counts().mallocs == mallocs + 2);
-  REQUIRE(tsrSynchronizeStream(streams[0], TSR_FOREVER) == TSR_SUCCESS);
-  REQUIRE(tsrSynchronizeStream(streams[1], 1000) == TSR_SUCCESS);
+  REQUIRE(tsrSynchronize(loaded.context, streams[0], TSR_FOREVER) == TSR_SUCCESS);
+  REQUIRE(tsrSynchronize(loaded.context, streams[1], 1000) == TSR_SUCCESS);
   CHECK(y.values() == std::vector<float>{2, 3, 4});
   CHECK(z.values() == std::vector<float>{5, 6, 7});
   CHECK(gpu.launches()[0].stream != gpu.launches().back().stream);
@@ -485,26 +485,54 @@ TEST_CASE("events order streams and measure time", "[cuda]") {
   tsr_stream_t second = nullptr;
   tsr_event_t start = nullptr;
   tsr_event_t end = nullptr;
-  REQUIRE(tsrCreateStream(loaded.context, &first) == TSR_SUCCESS);
-  REQUIRE(tsrCreateStream(loaded.context, &second) == TSR_SUCCESS);
+  REQUIRE(tsrCreateStream(loaded.context, nullptr, &first) == TSR_SUCCESS);
+  REQUIRE(tsrCreateStream(loaded.context, nullptr, &second) == TSR_SUCCESS);
   REQUIRE(tsrCreateEvent(loaded.context, &start) == TSR_SUCCESS);
   REQUIRE(tsrCreateEvent(loaded.context, &end) == TSR_SUCCESS);
   tsr_function_t add = loaded.function("add_one");
   REQUIRE(tsrRecordEvent(start, first) == TSR_SUCCESS);
   REQUIRE(call(add, {&x.tensor}, {&y.tensor}, first) == TSR_SUCCESS);
   REQUIRE(tsrRecordEvent(end, first) == TSR_SUCCESS);
-  REQUIRE(tsrWaitEvent(second, end) == TSR_SUCCESS);
+  REQUIRE(tsrWaitEvent(end, second) == TSR_SUCCESS);
   REQUIRE(call(add, {&y.tensor}, {&z.tensor}, second) == TSR_SUCCESS);
   float milliseconds = 0;
   CHECK(tsrGetElapsedTime(start, end, &milliseconds) == TSR_EINVAL);
   CHECK(last_error() == "an event has not been passed yet; tsrSynchronizeEvent waits for it");
-  REQUIRE(tsrSynchronizeStream(second, TSR_FOREVER) == TSR_SUCCESS);
+  REQUIRE(tsrSynchronize(loaded.context, second, TSR_FOREVER) == TSR_SUCCESS);
   CHECK(z.values() == std::vector<float>{3, 4, 5});
   REQUIRE(tsrSynchronizeEvent(end, 1000) == TSR_SUCCESS);
   REQUIRE(tsrGetElapsedTime(start, end, &milliseconds) == TSR_SUCCESS);
   CHECK(milliseconds == 2);
   REQUIRE(tsrRecordEvent(end, first) == TSR_SUCCESS);
   REQUIRE(tsrDestroyEvent(start) == TSR_SUCCESS);
+}
+
+TEST_CASE("a stream of another library becomes one of the context", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  void* theirs = gpu.create_stream(100);  // of the context that the runtime has, too
+  void* elsewhere = gpu.create_stream(101);
+  auto adopt = [&](void* native, tsr_stream_t* stream) {
+    auto options = sized<tsr_stream_options_t>();
+    options.flags = TSR_STREAM_ADOPT;
+    options.native = native;
+    return tsrCreateStream(loaded.context, &options, stream);
+  };
+  tsr_stream_t stream = nullptr;
+  CHECK(adopt(elsewhere, &stream) == TSR_EINVAL);
+  CHECK(last_error() == "the stream to be adopted belongs to another context of the driver than cuda:0's own");
+  int streams = gpu.counts().streams;
+  for (void* native : {theirs, static_cast<void*>(nullptr)}) {
+    REQUIRE(adopt(native, &stream) == TSR_SUCCESS);
+    CudaTensor x(loaded.context, {3}, {1, 2, 3}), y(loaded.context, {3});
+    REQUIRE(call(loaded.function("add_one"), {&x.tensor}, {&y.tensor}, stream) == TSR_SUCCESS);
+    CHECK(gpu.launches().back().stream == native);
+    REQUIRE(tsrSynchronize(loaded.context, stream, TSR_FOREVER) == TSR_SUCCESS);
+    CHECK(y.values() == std::vector<float>{2, 3, 4});
+    REQUIRE(tsrDestroyStream(stream) == TSR_SUCCESS);
+  }
+  CHECK(gpu.counts().streams == streams);  // it goes on
+  for (void* native : {theirs, elsewhere}) gpu.destroy_stream(native);
 }
 
 TEST_CASE("waiting for a busy GPU ends with the time", "[cuda]") {
@@ -514,15 +542,15 @@ TEST_CASE("waiting for a busy GPU ends with the time", "[cuda]") {
   CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
   tsr_stream_t stream = nullptr;
   tsr_event_t event = nullptr;
-  REQUIRE(tsrCreateStream(loaded.context, &stream) == TSR_SUCCESS);
+  REQUIRE(tsrCreateStream(loaded.context, nullptr, &stream) == TSR_SUCCESS);
   REQUIRE(tsrCreateEvent(loaded.context, &event) == TSR_SUCCESS);
   REQUIRE(tsrRecordEvent(event, stream) == TSR_SUCCESS);
-  CHECK(tsrSynchronizeStream(stream, 2) == TSR_ETIMEOUT);
+  CHECK(tsrSynchronize(loaded.context, stream, 2) == TSR_ETIMEOUT);
   CHECK(last_error() == "the stream was still busy after 2 ms");
-  CHECK(tsrSynchronize(loaded.context, 1) == TSR_ETIMEOUT);
+  CHECK(tsrSynchronize(loaded.context, nullptr, 1) == TSR_ETIMEOUT);
   CHECK(tsrSynchronizeEvent(event, 2) == TSR_ETIMEOUT);
   CHECK(last_error() == "the event was not passed within 2 ms");
-  CHECK(tsrSynchronizeStream(stream, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(tsrSynchronize(loaded.context, stream, TSR_FOREVER) == TSR_SUCCESS);
 }
 
 TEST_CASE("the best target of the GPU's architecture is taken", "[cuda]") {
@@ -537,9 +565,9 @@ TEST_CASE("the best target of the GPU's architecture is taken", "[cuda]") {
     tsr_context_t context = nullptr;
     tsr_module_t module = nullptr;
     const char* target = "";
-    REQUIRE(tsrCreateContextFor("cuda", &context) == TSR_SUCCESS);
+    REQUIRE(create_on("cuda", &context) == TSR_SUCCESS);
     tsr_status_t status =
-        tsrLoadModuleWith(context, bytes.data(), bytes.size(), TSR_ALLOW_JIT, &module);
+        load_with(context, bytes, TSR_ALLOW_JIT, &module);
     if (status == TSR_SUCCESS) tsrGetModuleTarget(module, &target);
     std::string out = status == TSR_SUCCESS ? target : last_error();
     tsrDestroyContext(context);

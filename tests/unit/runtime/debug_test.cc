@@ -199,10 +199,10 @@ TEST_CASE("a launch is not blamed for what another thread touches", "[runtime][d
     void* args[] = {&from, &to};
     void* memory = nullptr;
     tsr_stream_t stream = nullptr;
-    tsrCreateStream(loaded.context, &stream);
+    tsrCreateStream(loaded.context, nullptr, &stream);
     tsrAlloc(loaded.context, 64, TSR_HOST, &memory);
     tsrLaunch(kernel, stream, {}, args, 2);
-    tsrSynchronizeStream(stream, 50);  // it runs by now, and does not end
+    tsrSynchronize(loaded.context, stream, 50);  // it runs by now, and does not end
     static_cast<volatile char*>(memory)[64] = 1;
   });
   CHECK(text.find("tessera: outside of a launch: an access at byte 64 of an allocation of 64 bytes\n") == 0);

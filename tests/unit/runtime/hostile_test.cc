@@ -31,7 +31,8 @@ Plan launch_of(const std::string& extent, const std::string& dim) {
   return b.plan;
 }
 
-void set_limits(const Loaded& loaded, tsr_limits_t limits) {
+void set_limits(const Loaded& loaded, uint64_t steps, uint64_t milliseconds, uint64_t memory) {
+  tsr_limits_t limits{sizeof limits, steps, milliseconds, memory};
   REQUIRE(tsrSetLimits(loaded.context, &limits) == TSR_SUCCESS);
 }
 
@@ -200,11 +201,11 @@ TEST_CASE("a call ends at its last step or its last millisecond", "[runtime]") {
   Loaded loaded(make_bundle({endless(), nested()}));
   HostTensor out({});
   for (const char* name : {"endless", "nested"}) {
-    set_limits(loaded, {1000, 0, 0});
+    set_limits(loaded, 1000, 0, 0);
     CHECK(call(loaded.function(name), {}, {&out.tensor}) == TSR_ETIMEOUT);
     CHECK(last_error() ==
           std::string(name) + ": it was ended after 1000 steps of its plan, the most that it was given");
-    set_limits(loaded, {0, 1, 0});
+    set_limits(loaded, 0, 1, 0);
     CHECK(call(loaded.function(name), {}, {&out.tensor}) == TSR_ETIMEOUT);
     CHECK(last_error() == std::string(name) + ": it was ended after 1 ms, the most that it was given");
   }
@@ -225,10 +226,10 @@ TEST_CASE("the time of a call is over while its launches are sized, too", "[runt
   b.step(CopyStep{y, x});
   Loaded loaded(make_bundle({b.plan}));
   HostTensor in({2}, {1, 2}), out({2});
-  set_limits(loaded, {0, 1, 0});
+  set_limits(loaded, 0, 1, 0);
   CHECK(call(loaded.function("many"), {&in.tensor}, {&out.tensor}) == TSR_ETIMEOUT);
   CHECK(last_error() == "many: it was ended after 1 ms, the most that it was given");
-  set_limits(loaded, {0, 0, 0});
+  set_limits(loaded, 0, 0, 0);
   REQUIRE(call(loaded.function("many"), {&in.tensor}, {&out.tensor}) == TSR_SUCCESS);
   CHECK(out.values() == std::vector<float>{1, 2});
 }
@@ -237,7 +238,7 @@ TEST_CASE("a call within its limits is not touched by them", "[runtime]") {
   Loaded loaded(make_bundle({launch_of("N", "N")}));
   HostTensor in({40}, std::vector<float>(40, 1.0f));
   HostTensor out({40});
-  set_limits(loaded, {1, UINT64_MAX, UINT64_MAX});
+  set_limits(loaded, 1, UINT64_MAX, UINT64_MAX);
   for (uint32_t threads : {1u, 3u}) {
     REQUIRE(tsrSetThreads(loaded.context, threads) == TSR_SUCCESS);
     for (int iteration = 0; iteration < 3; ++iteration) {
@@ -258,7 +259,7 @@ TEST_CASE("a context holds no more memory than it may", "[runtime]") {
   b.step(FillStep{t, 1, 0});
   b.step(CopyStep{y, x});
   Loaded loaded(make_bundle({b.plan}));
-  set_limits(loaded, {0, 0, 1000});
+  set_limits(loaded, 0, 0, 1000);
   void *some = nullptr, *more = nullptr;
   REQUIRE(tsrAlloc(loaded.context, 600, TSR_HOST, &some) == TSR_SUCCESS);
   CHECK(tsrAlloc(loaded.context, 600, TSR_HOST, &more) == TSR_EOOM);

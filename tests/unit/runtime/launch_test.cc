@@ -83,7 +83,7 @@ TEST_CASE("memory is aligned, copied in stream order and freed once", "[runtime]
 
 TEST_CASE("a device that this build lacks is named", "[runtime]") {
   tsr_context_t context = nullptr;
-  CHECK(tsrCreateContextFor("tpu:0", &context) == TSR_EUNSUPPORTED);
+  CHECK(create_on("tpu:0", &context) == TSR_EUNSUPPORTED);
   CHECK(last_error() ==
         "the device 'tpu:0' is not known; there are 'cpu' and 'cuda:0', 'cuda:1' and so on");
   CHECK(context == nullptr);

@@ -274,8 +274,21 @@ std::string changed_bundle(
   return *changed;
 }
 
+tsr_status_t create_on(const char* device, tsr_context_t* context, uint32_t checks) {
+  auto options = sized<tsr_context_options_t>();
+  options.device = device;
+  options.checks = checks;
+  return tsrCreateContextWith(&options, context);
+}
+
+tsr_status_t load_with(tsr_context_t context, const std::string& bundle, uint32_t flags, tsr_module_t* module) {
+  auto options = sized<tsr_module_options_t>();
+  options.flags = flags;
+  return tsrLoadModuleWith(context, bundle.data(), bundle.size(), &options, module);
+}
+
 Loaded::Loaded(const std::string& bundle, uint32_t checks) {
-  REQUIRE(tsrCreateContextWith("cpu", checks, &context) == TSR_SUCCESS);
+  REQUIRE(create_on("cpu", &context, checks) == TSR_SUCCESS);
   tsr_status_t status = tsrLoadModule(context, bundle.data(), bundle.size(), &module);
   INFO(tsrGetLastError());
   REQUIRE(status == TSR_SUCCESS);
@@ -330,7 +343,7 @@ TemporaryFile::~TemporaryFile() {
 
 tsr_status_t call(tsr_function_t function, std::vector<const tsr_tensor_t*> inputs,
                   std::vector<tsr_tensor_t*> outputs, tsr_stream_t stream) {
-  return tsrCall(function, stream, inputs.data(), inputs.size(), outputs.data(), outputs.size());
+  return tsrCall(function, stream, inputs.data(), inputs.size(), outputs.data(), outputs.size(), nullptr);
 }
 
 }  // namespace tessera::test

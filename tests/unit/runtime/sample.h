@@ -79,6 +79,18 @@ std::string changed_bundle(
     const std::string& bundle,
     const std::function<void(format::Manifest&, std::map<std::string, std::string>&)>& change);
 
+/// tsrCreateContextWith and tsrLoadModuleWith with these options.
+tsr_status_t create_on(const char* device, tsr_context_t* context, uint32_t checks = 0);
+tsr_status_t load_with(tsr_context_t context, const std::string& bundle, uint32_t flags, tsr_module_t* module);
+
+/// A struct with its size, which the library is to fill or to read.
+template <typename Struct>
+Struct sized() {
+  Struct made{};
+  made.size = sizeof made;
+  return made;
+}
+
 /// A context with a loaded bundle.
 class Loaded {
  public:

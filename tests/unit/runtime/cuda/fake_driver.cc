@@ -41,6 +41,7 @@ struct Stream {
   bool is_captured = false;  ///< what waits is to become a graph
   std::vector<std::vector<size_t>> depends = {};  ///< then: beside `waiting`, as far as it is known
   std::vector<size_t> next = {};                  ///< and what comes next depends on
+  ContextHandle context = nullptr;
 };
 
 /// Work that was captured meanwhile depends on what it was to depend on, and each piece on the one before.
@@ -326,7 +327,7 @@ int cuCtxPushCurrent_v2(ContextHandle context) {
 
 int cuCtxPopCurrent_v2(ContextHandle* context) {
   if (current.empty()) return invalid_context;
-  *context = current.back();
+  if (context) *context = current.back();
   current.pop_back();
   return success;
 }
@@ -425,14 +426,35 @@ int cuMemsetD32Async(Address to, unsigned value, size_t count, StreamHandle stre
   return fill("cuMemsetD32Async", to, value, count, stream);
 }
 
+int cuStreamDestroy_v2(StreamHandle handle);
+
 int cuStreamCreate(StreamHandle* handle, unsigned) {
   Lock lock(machine().mutex);
   if (int result = enter("cuStreamCreate")) return result;
   auto* made = new Stream();
+  made->context = current.back();
   machine().streams.insert(made);
   ++machine().counts.streams;
   *handle = reinterpret_cast<StreamHandle>(made);
   return success;
+}
+
+void* fake_create_stream(intptr_t context) {
+  cuCtxPushCurrent_v2(reinterpret_cast<ContextHandle>(context));
+  StreamHandle stream = nullptr;
+  cuStreamCreate(&stream, 0);
+  cuCtxPopCurrent_v2(nullptr);
+  return stream;
+}
+
+void fake_destroy_stream(void* stream) {
+  cuStreamDestroy_v2(static_cast<StreamHandle>(stream));
+}
+
+int cuStreamGetCtx(StreamHandle handle, ContextHandle* context) {
+  Lock lock(machine().mutex);
+  *context = stream_of(handle).context;
+  return enter("cuStreamGetCtx");
 }
 
 int cuStreamDestroy_v2(StreamHandle handle) {

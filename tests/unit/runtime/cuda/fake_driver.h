@@ -65,6 +65,9 @@ void fake_counts(FakeCounts* counts);
 size_t fake_launch_count(void);
 void fake_launch(size_t index, FakeLaunch* launch);
 void fake_last_map(FakeTensorMap* map);
+/// A stream that somebody else makes in that context.
+void* fake_create_stream(intptr_t context);
+void fake_destroy_stream(void* stream);
 }
 
 }  // namespace tessera::test
