@@ -60,12 +60,23 @@ Status create_context(const tsr_context_options_t* given, tsr_context_t* context
   uint32_t checks = options.checks;
   auto made = std::make_unique<Context>();
   made->poisons = wants_poison();
+  made->log = {options.log, options.log_user};
+  if (const char* text = std::getenv("TSR_THREADS"); text && options.threads == 0 && !parse_threads(text)) {
+    made->log.tell(TSR_LOG_WARNING, tessera::format::cat("TSR_THREADS is ", tessera::format::in_quotes(text),
+                                                         ", which is no number of threads, and is not used"));
+  }
   if (checks & ~TSR_CHECK_ALL) return invalid("the checks ", checks, " are not a sum of TSR_CHECK_...");
   uint32_t more = 0;
   if (Status status = environment_checks(more); status.failed()) return status;
   made->checks = checks | more;
   std::string_view device = options.device ? options.device : "cpu";
   if (Status status = make_device(device, made->device); status.failed()) return status;
+  if (options.allocator) {
+    tsr_allocator_t allocator;
+    if (Status status = read_sized(options.allocator, allocator); status.failed()) return status;
+    if (!allocator.allocate || !allocator.free) return invalid("tsr_allocator_t: a function is NULL");
+    made->device->take_memory_from(allocator);
+  }
   if (made->checks) {
     auto debug = std::make_unique<DebugDevice>(std::move(made->device), made->checks);
     made->debug = debug.get();
@@ -133,7 +144,10 @@ tsr_status_t tsrCreateContextWith(const tsr_context_options_t* options, tsr_cont
 }
 
 tsr_status_t tsrDestroyContext(tsr_context_t context) {
-  return destroy(context, [](Context& ended) { delete &ended; });
+  return destroy(context, [](Context& ended) {
+    ended.end();
+    ended.release();
+  });
 }
 
 tsr_status_t tsrSetThreads(tsr_context_t context, uint32_t threads) {
@@ -162,6 +176,13 @@ tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void*
 
 tsr_status_t tsrFree(tsr_context_t context, void* dptr) {
   return with_waiting(context, [&](Context& found) { return dptr ? free_memory(found, dptr) : ok(); });
+}
+
+tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t* info) {
+  return with(context, [&](Context& found) {
+    const MemoryBudget& budget = found.budget;
+    return write_sized(info, {sizeof *info, budget.used(), budget.peak(), budget.limit()});
+  });
 }
 
 tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const void* from,

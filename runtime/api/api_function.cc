@@ -50,9 +50,9 @@ Status output_shape(Function& function, size_t index, std::span<const tsr_tensor
   if (index >= function.outputs.size()) {
     return fail(TSR_ENOTFOUND, function.plan.entry, " has ", function.outputs.size(), " outputs");
   }
-  std::vector<Argument> arguments;
-  Call call;
-  Status status = bind_inputs(function, inputs, Need::ShapeOnly, arguments, call);
+  CallPool::Lease lease(function.calls);
+  Call& call = *lease;
+  Status status = bind_inputs(function, inputs, Need::ShapeOnly, call);
   if (status.failed()) return status;
   const std::vector<int64_t>& extents = call.placement->shapes[function.outputs[index]];
   *ndim = int32_t(extents.size());
@@ -65,11 +65,11 @@ Status output_shape(Function& function, size_t index, std::span<const tsr_tensor
 }
 
 Status workspace_size(Function& function, std::span<const tsr_tensor_t* const> inputs, size_t& bytes) {
-  std::vector<Argument> arguments;
-  Call call;
-  Status status = bind_inputs(function, inputs, Need::ShapeOnly, arguments, call);
+  CallPool::Lease lease(function.calls);
+  Call& call = *lease;
+  Status status = bind_inputs(function, inputs, Need::ShapeOnly, call);
   if (status.failed()) return status;
-  find_scalars(arguments, call);
+  find_scalars(call);
   bytes = workspace_bytes(call);
   return ok();
 }
@@ -96,11 +96,20 @@ Status call_function(Function& function, tsr_stream_t handle, std::span<const ts
   Stream* stream = nullptr;
   if (Status status = find_stream(*function.module->context, handle, &stream); status.failed()) return status;
   if (!function.module->has_code()) return invalid(function.plan.entry, ": the module was loaded without code");
-  auto call = std::make_shared<Call>();
-  Status status = prepare_call(function, inputs, outputs, *call);
-  if (!status.failed() && options) status = take_workspace(options, *call);
-  if (status.failed()) return status;
-  return stream->submit([call](Queue& queue) { return run_call(*call, queue); });
+  auto prepare = [&](Call& call) {
+    Status status = prepare_call(function, inputs, outputs, call);
+    call.cancellation = stream->cancellation();
+    return status.failed() || !options ? status : take_workspace(options, call);
+  };
+  if (stream->is_beside()) {
+    auto lease = std::make_shared<CallPool::Lease>(function.calls);
+    Status status = prepare(**lease);
+    return status.failed() ? status : stream->submit([lease](Queue& queue) { return run_call(**lease, queue); });
+  }
+  CallPool::Lease lease(function.calls);
+  Call& call = *lease;
+  Status status = prepare(call);
+  return status.failed() ? status : stream->submit([&call](Queue& queue) { return run_call(call, queue); });
 }
 
 }  // namespace

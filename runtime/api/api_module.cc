@@ -30,6 +30,8 @@ Status check_load(const tsr_module_options_t* given, tsr_module_t* module, uint3
 /// Adds a loaded module to its context.
 Status adopt(Context& context, std::unique_ptr<Module> made, tsr_module_t* module) {
   tsr_module_t handle = made->handle.get();
+  context.log.tell(TSR_LOG_INFO,
+                   tessera::format::cat("a module was loaded; of its targets ", made->target, " was chosen"));
   context.adopt<Module>(context.modules, std::move(made));
   *module = handle;
   return ok();
@@ -238,6 +240,24 @@ Status bind_parameters(Module& module, const char* const* names, const tsr_tenso
   return ok();
 }
 
+tsr_kernel_info_t describe_kernel(const Kernel& kernel) {
+  const tessera::format::KernelMeta& meta = *kernel.meta;
+  tsr_kernel_info_t info{};
+  info.size = sizeof info;
+  info.name = meta.name.c_str();
+  info.source = meta.source.c_str();
+  info.buffers = kernel.buffer_names.data();
+  info.dims = kernel.dim_names.data();
+  for (const tessera::format::KernelBuffer& buffer : meta.buffers) ++(buffer.result ? info.results : info.parameters);
+  info.free_dims = uint32_t(meta.dims.size());
+  info.block_x = uint32_t(meta.block[0]);
+  info.block_y = uint32_t(meta.block[1]);
+  info.block_z = uint32_t(meta.block[2]);
+  info.smem_bytes = uint32_t(meta.smem_per_cta);
+  info.registers = uint32_t(meta.regs_per_thread);
+  return info;
+}
+
 }  // namespace
 
 extern "C" {
@@ -282,6 +302,29 @@ tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* k
     if (of_name) return ok();
     return fail(TSR_ENOTFOUND, "the bundle has no kernel ", in_quotes(name), " for ", found.target);
   });
+}
+
+tsr_status_t tsrGetKernelCount(tsr_module_t module, size_t* count) {
+  return with(module, [&](Module& found) {
+    if (!count) return invalid("the place for the count is NULL");
+    *count = found.kernels.size();
+    return ok();
+  });
+}
+
+tsr_status_t tsrGetKernelName(tsr_module_t module, size_t index, const char** name) {
+  return with(module, [&](Module& found) {
+    if (!name) return invalid("the place for the name is NULL");
+    if (index >= found.kernels.size()) {
+      return fail(TSR_ENOTFOUND, "the bundle has ", found.kernels.size(), " kernels for ", found.target);
+    }
+    *name = found.kernels[index].meta->name.c_str();
+    return ok();
+  });
+}
+
+tsr_status_t tsrGetKernelInfo(tsr_kernel_t kernel, tsr_kernel_info_t* info) {
+  return with(kernel, [&](Kernel& found) { return write_sized(info, describe_kernel(found)); });
 }
 
 tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch, void** args,

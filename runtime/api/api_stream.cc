@@ -82,6 +82,7 @@ tsr_status_t tsrDestroyStream(tsr_stream_t stream) {
   return destroy(stream, [](ContextStream& ended) {
     // It stays in the table while its work runs, so that who waits for all work waits for this.
     ended.work->drain();
+    ended.context.tell_failure(*ended.work);
     ended.context.drop(ended.context.streams, ended);
   });
 }
@@ -91,6 +92,23 @@ tsr_status_t tsrSynchronize(tsr_context_t context, tsr_stream_t stream, uint32_t
     Stream* waited_for = nullptr;
     Status status = find_stream(found, stream, &waited_for);
     return status.failed() ? std::move(status) : waited_for->synchronize(milliseconds);
+  });
+}
+
+tsr_status_t tsrNotify(tsr_context_t context, tsr_stream_t stream, tsr_done_t done, void* user) {
+  return with(context, [&](Context& found) {
+    Stream* notified = nullptr;
+    if (Status status = find_stream(found, stream, &notified); status.failed()) return status;
+    return done ? notified->notify(done, user) : invalid("the function to be called is NULL");
+  });
+}
+
+tsr_status_t tsrCancel(tsr_context_t context, tsr_stream_t stream) {
+  return with(context, [&](Context& found) {
+    Stream* cancelled = nullptr;
+    Status status = find_stream(found, stream, &cancelled);
+    if (!status.failed()) cancelled->cancel();
+    return status;
   });
 }
 

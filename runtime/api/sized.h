@@ -18,7 +18,13 @@ struct SizedFacts;
     static constexpr size_t least = bytes;              \
     static_assert(least <= sizeof(type));               \
   }
-SIZED_STRUCT(tsr_context_options_t, 24);
+SIZED_STRUCT(tsr_context_options_t, 48);
+SIZED_STRUCT(tsr_allocator_t, 32);
+SIZED_STRUCT(tsr_device_info_t, 48);
+SIZED_STRUCT(tsr_memory_info_t, 32);
+SIZED_STRUCT(tsr_kernel_info_t, 72);
+SIZED_STRUCT(tsr_import_options_t, 16);
+SIZED_STRUCT(tsr_export_options_t, 32);
 SIZED_STRUCT(tsr_module_options_t, 16);
 SIZED_STRUCT(tsr_stream_options_t, 24);
 SIZED_STRUCT(tsr_call_options_t, 24);

@@ -69,12 +69,12 @@ bool read_scalar(format::Dtype dtype, const char* data, int64_t& value) {
 class Binder {
  public:
   Binder(const Plan& plan, const DeclaredPlaces& places, std::span<const Argument> arguments,
-         std::vector<int64_t>& dims)
-      : plan_(plan), places_(places), arguments_(arguments), dims_(dims) {}
+         std::vector<int64_t>& dims, std::vector<DimOrigin>& origins)
+      : plan_(plan), places_(places), arguments_(arguments), dims_(dims), origins_(origins) {}
 
   Status bind() {
     dims_.assign(plan_.dims.size(), 0);
-    source_.assign(plan_.dims.size(), std::nullopt);
+    origins_.assign(plan_.dims.size(), {});
     if (Status status = check_ranks(); status.failed()) return status;
     bind_bare_dims();
     if (Status status = bind_scalars(); status.failed()) return status;
@@ -83,10 +83,7 @@ class Binder {
   }
 
  private:
-  struct Source {
-    size_t buffer;
-    size_t axis;
-  };
+  bool is_known(size_t dim) const { return origins_[dim].buffer != SIZE_MAX; }
 
   Status check_ranks() const {
     for (size_t i = 0; i < plan_.buffers.size(); ++i) {
@@ -107,9 +104,9 @@ class Binder {
         const Expr& expr = plan_.exprs[buffer.shape[axis]];
         if (expr.size() != 1 || expr[0].op != ExprOp::Dim) continue;
         size_t dim = size_t(expr[0].value);
-        if (plan_.dims[dim].source != DimSource::Shape || source_[dim]) continue;
+        if (plan_.dims[dim].source != DimSource::Shape || is_known(dim)) continue;
         dims_[dim] = arguments_[i].shape[axis];
-        source_[dim] = Source{i, axis};
+        origins_[dim] = {i, axis};
       }
     }
   }
@@ -169,8 +166,8 @@ class Binder {
     for (size_t dim = 0; dim < plan_.dims.size(); ++dim) {
       if (!format::reads_dim(expr, uint32_t(dim))) continue;
       out += format::cat(out.empty() ? lead : ", ", plan_.dims[dim].name, " = ", dims_[dim]);
-      if (const auto& source = source_[dim]) {
-        out += format::cat(" from ", axis_title(source->buffer, source->axis));
+      if (is_known(dim)) {
+        out += format::cat(" from ", axis_title(origins_[dim].buffer, origins_[dim].axis));
       } else if (plan_.dims[dim].source == DimSource::Scalar) {
         out += format::cat(" from ", buffer_title(plan_.buffers[plan_.dims[dim].buffer]));
       }
@@ -209,7 +206,7 @@ class Binder {
   const DeclaredPlaces& places_;
   std::span<const Argument> arguments_;
   std::vector<int64_t>& dims_;
-  std::vector<std::optional<Source>> source_;
+  std::vector<DimOrigin>& origins_;
 };
 
 }  // namespace
@@ -220,8 +217,9 @@ std::string_view DeclaredPlaces::extent(size_t buffer, size_t axis) const {
 }
 
 Status bind_dims(const Plan& plan, const DeclaredPlaces& places,
-                 std::span<const Argument> arguments, std::vector<int64_t>& dims) {
-  return Binder(plan, places, arguments, dims).bind();
+                 std::span<const Argument> arguments, std::vector<int64_t>& dims,
+                 std::vector<DimOrigin>& origins) {
+  return Binder(plan, places, arguments, dims, origins).bind();
 }
 
 std::string buffer_title(const PlanBuffer& buffer) {

@@ -2,11 +2,23 @@
 
 namespace tessera::runtime {
 
-Context::~Context() {
+void Context::tell_failure(Stream& stream) const {
+  Status left = stream.take_failure();
+  if (!left.failed()) return;
+  log.tell(TSR_LOG_WARNING, format::cat("a stream ended with a failure that nobody had waited for: ", left.text));
+}
+
+void Context::end() {
+  for (const auto& [key, stream] : streams) {
+    if (!stream->work) continue;
+    stream->work->drain();
+    tell_failure(*stream->work);
+  }
   streams.clear();
   if (default_stream) default_stream->drain();
   events.clear();
   modules.clear();
+  taken.clear();
   memory.clear();
   default_stream.reset();
 }

@@ -23,8 +23,15 @@ struct Context {
   Context() = default;
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
-  /// Waits for the streams before anything that their work uses goes.
-  ~Context();
+  ~Context() { end(); }
+  /// Waits for the streams, then ends what was made on the context.
+  void end();
+
+  /// A context that has ended stays for as long as something keeps it that was handed to other libraries.
+  void keep() { keepers_.fetch_add(1, std::memory_order_relaxed); }
+  void release() {
+    if (keepers_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
 
   MemoryBudget budget;                                          ///< of what comes from the device's memory
   std::atomic<uint64_t> most_steps = 0, most_milliseconds = 0;  ///< of tsr_limits_t
@@ -33,12 +40,14 @@ struct Context {
   uint32_t checks = 0;           ///< TSR_CHECK_…
   bool poisons = false;          ///< whether what calls have not written yet is filled with NaN
   Trace trace;
+  Log log;
   std::unique_ptr<Stream> default_stream;
   std::mutex mutex;  ///< guards the tables below; nobody waits for work while holding it
   std::map<void*, Memory> memory;
   Owned<Module> modules;
   Owned<ContextStream> streams;
   Owned<Event> events;
+  std::map<const void*, std::shared_ptr<void>> taken;  ///< tensors of other libraries, by the tensor that was given
   const Handle<tsr_context_t> handle{this};
 
   void set_limits(const tsr_limits_t& limits);
@@ -59,8 +68,13 @@ struct Context {
     std::lock_guard lock(mutex);
     dropped = table.extract(&thing);
   }
+  /// Tells the log of a failure that a stream ends with.
+  void tell_failure(Stream& stream) const;
   /// Waits for all work of all streams. Those that others destroy meanwhile stay for as long.
   void drain();
+
+ private:
+  std::atomic<uint32_t> keepers_ = 1;
 };
 
 }  // namespace tessera::runtime

@@ -22,7 +22,7 @@ DebugDevice::DebugDevice(std::unique_ptr<Device> device, uint32_t checks)
 
 DebugDevice::~DebugDevice() = default;
 
-MemorySource& DebugDevice::memory(MemoryKind kind) {
+MemorySource& DebugDevice::own_memory(MemoryKind kind) {
   if (guarded_[size_t(kind)]) return *guarded_[size_t(kind)];
   return pages_ ? *pages_ : device_->memory(kind);
 }

@@ -29,7 +29,6 @@ class DebugDevice : public Device {
               std::unique_ptr<Code>& code) override {
     return device_->load(bundle, target, flags, code);
   }
-  MemorySource& memory(MemoryKind kind) override;
   Status copy(void* to, const void* from, size_t bytes) override {
     return device_->copy(to, from, bytes);
   }
@@ -43,6 +42,9 @@ class DebugDevice : public Device {
     return device_->make_default_stream(stream);
   }
   void set_threads(int threads) override { device_->set_threads(threads); }
+
+ protected:
+  MemorySource& own_memory(MemoryKind kind) override;
 
  private:
   static constexpr size_t kinds = 3;

@@ -70,6 +70,9 @@ class Queue {
     return fail(TSR_EINTERNAL, title, ": this device has no recordings");
   }
 
+  /// `stream` is the driver's, where there is one.
+  explicit Queue(void* stream = nullptr) : arenas(stream) {}
+
   /// Temps of the calls in this queue. What one call releases, the next one in order may use.
   ArenaPool arenas;
 };
@@ -84,12 +87,27 @@ class Mark {
   virtual Status elapsed_since(Mark& start, float& milliseconds) = 0;
 };
 
+/// Whether work that was put on a stream has been given up since.
+class Cancellation {
+ public:
+  Cancellation() = default;
+  explicit Cancellation(const std::atomic<uint64_t>& cancels)
+      : cancels_(&cancels), begun_(cancels.load(std::memory_order_relaxed)) {}
+  bool is() const { return cancels_ && cancels_->load(std::memory_order_relaxed) != begun_; }
+
+ private:
+  const std::atomic<uint64_t>* cancels_ = nullptr;
+  uint64_t begun_ = 0;
+};
+
 /// A place where work is put in order.
 class Stream {
  public:
   /// Waits for all work.
   virtual ~Stream() = default;
   virtual Status submit(Work work) = 0;
+  /// Whether submit() returns before the work has run.
+  virtual bool is_beside() const { return false; }
   /// Waits, and returns the first failure since the last time, or TSR_ETIMEOUT.
   virtual Status synchronize(uint32_t milliseconds) = 0;
   /// Waits without fetching a failure.
@@ -97,6 +115,18 @@ class Stream {
   virtual Status record(std::shared_ptr<Mark>& mark) = 0;
   /// Lets later work wait for the mark, which is one of the same context.
   virtual Status wait_for(std::shared_ptr<Mark> mark) = 0;
+  /// Calls `done` once the work so far is over.
+  virtual Status notify(tsr_done_t done, void* user) = 0;
+  /// A failure that nobody has waited for.
+  virtual Status take_failure() { return ok(); }
+
+  /// Gives up the work so far.
+  void cancel() { cancels_.fetch_add(1, std::memory_order_relaxed); }
+  /// Of work that is put on the stream now. The stream outlives it.
+  Cancellation cancellation() const { return Cancellation(cancels_); }
+
+ private:
+  std::atomic<uint64_t> cancels_ = 0;
 };
 
 /// What is fixed about a device.
@@ -123,8 +153,19 @@ class Device {
   virtual Status load(const format::BundleView& bundle, std::string_view target, uint32_t flags,
                       std::unique_ptr<Code>& code) = 0;
 
-  virtual MemorySource& memory(MemoryKind kind) = 0;
+  /// The device's own memory, or that of the program.
+  MemorySource& memory(MemoryKind kind) {
+    std::unique_ptr<ForeignMemory>& foreign = foreign_[size_t(kind)];
+    return foreign ? *foreign : own_memory(kind);
+  }
   MemorySource& memory() { return memory(MemoryKind::Device); }
+  /// From now on memory is the program's. To be called before any is used.
+  void take_memory_from(const tsr_allocator_t& allocator) {
+    constexpr uint32_t flags[] = {TSR_DEVICE, TSR_HOST, TSR_PINNED};  // in the order of MemoryKind
+    for (size_t kind = 0; kind < std::size(foreign_); ++kind) {
+      foreign_[kind] = std::make_unique<ForeignMemory>(allocator, flags[kind]);
+    }
+  }
   /// Copies between host and device, beside all streams; done on return.
   virtual Status copy(void* to, const void* from, size_t bytes) = 0;
 
@@ -135,6 +176,12 @@ class Device {
   virtual Status make_default_stream(std::unique_ptr<Stream>& stream) = 0;
 
   virtual void set_threads(int threads) = 0;
+
+ protected:
+  virtual MemorySource& own_memory(MemoryKind kind) = 0;
+
+ private:
+  std::unique_ptr<ForeignMemory> foreign_[3];  ///< by kind; null: the device's own
 };
 
 }  // namespace tessera::runtime

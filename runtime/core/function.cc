@@ -24,8 +24,8 @@ const Device& device_of(const Function& function) {
   return *function.module->context->device;
 }
 
-std::string title_of(const Function& function, uint32_t buffer) {
-  return format::cat(function.plan.entry, ": ", buffer_title(function.plan.buffers[buffer]));
+const std::string& title_of(const Function& function, uint32_t buffer) {
+  return function.titles[buffer];
 }
 
 void omit_seed(const Function& function, Argument& argument) {
@@ -45,7 +45,7 @@ Status read_inputs(Function& function, std::span<const tsr_tensor_t* const> inpu
   for (size_t i = 0; i < inputs.size(); ++i) {
     uint32_t index = function.inputs[i];
     const PlanBuffer& buffer = function.plan.buffers[index];
-    std::string title = title_of(function, index);
+    const std::string& title = title_of(function, index);
     if (!inputs[i] && function.entry->inputs[i].seed) {
       omit_seed(function, arguments[index]);
     } else if (!inputs[i]) {
@@ -63,7 +63,7 @@ Status read_params(Function& function, std::vector<Argument>& arguments) {
   for (size_t i = 0; i < function.params.size(); ++i) {
     const Parameter& parameter = function.module->parameters[function.param_slots[i]];
     const PlanBuffer& buffer = function.plan.buffers[function.params[i]];
-    std::string title = title_of(function, function.params[i]);
+    const std::string& title = title_of(function, function.params[i]);
     if (!parameter.is_bound) {
       return invalid(title, " has no value; tsrBindParameters gives it one");
     }
@@ -148,7 +148,7 @@ Status read_outputs(Function& function, std::span<tsr_tensor_t* const> outputs, 
   for (size_t i = 0; i < outputs.size(); ++i) {
     uint32_t index = function.outputs[i];
     const PlanBuffer& buffer = function.plan.buffers[index];
-    std::string title = title_of(function, index);
+    const std::string& title = title_of(function, index);
     if (!outputs[i]) return invalid(title, " is missing");
     tsr_tensor_t tensor = *outputs[i];
     if (function.donors[i] != format::no_index) {
@@ -251,33 +251,35 @@ size_t workspace_bytes(const Call& call) {
   return 0;
 }
 
-void find_scalars(const std::vector<Argument>& arguments, Call& call) {
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i].bits && !arguments[i].data) call.scalars.push_back({uint32_t(i), *arguments[i].bits});
+void find_scalars(Call& call) {
+  call.scalars.clear();
+  for (size_t i = 0; i < call.arguments.size(); ++i) {
+    const Argument& argument = call.arguments[i];
+    if (argument.bits && !argument.data) call.scalars.push_back({uint32_t(i), *argument.bits});
   }
 }
 
-Status bind_inputs(Function& function, std::span<const tsr_tensor_t* const> inputs, Need need,
-                   std::vector<Argument>& arguments, Call& call) {
+Status bind_inputs(Function& function, std::span<const tsr_tensor_t* const> inputs, Need need, Call& call) {
   call.function = &function;
   call.limits = function.module->context->call_limits();
   call.trace = function.module->context->trace;
-  arguments.assign(function.plan.buffers.size(), Argument());
-  if (Status status = read_inputs(function, inputs, need, arguments); status.failed())
-    return status;
+  call.workspace = nullptr;
+  call.sized_in = {};
+  std::vector<Argument>& arguments = call.arguments;
+  arguments.resize(function.plan.buffers.size());
+  for (Argument& argument : arguments) argument.clear();
+  if (Status status = read_inputs(function, inputs, need, arguments); status.failed()) return status;
   if (Status status = read_params(function, arguments); status.failed()) return status;
   if (Status status = fetch_scalars(function, arguments); status.failed()) return status;
-  if (Status status = bind_dims(function.plan, function.places, arguments, call.dims); status.failed()) {
-    return status;
-  }
-  return find_placement(function, call);
+  Status status = bind_dims(function.plan, function.places, arguments, call.dims, call.origins);
+  return status.failed() ? status : find_placement(function, call);
 }
 
 Status prepare_call(Function& function, std::span<const tsr_tensor_t* const> inputs,
                     std::span<tsr_tensor_t* const> outputs, Call& call) {
-  std::vector<Argument> arguments;
-  Status status = bind_inputs(function, inputs, Need::Content, arguments, call);
+  Status status = bind_inputs(function, inputs, Need::Content, call);
   if (status.failed()) return status;
+  std::vector<Argument>& arguments = call.arguments;
   status = read_outputs(function, outputs, arguments, call);
   if (status.failed()) return status;
   status = check_overlaps(function, arguments, *call.placement);
@@ -289,13 +291,39 @@ Status prepare_call(Function& function, std::span<const tsr_tensor_t* const> inp
                           ? function.constants.data() + plan.buffers[i].offset
                           : arguments[i].data;
   }
-  find_scalars(arguments, call);
+  find_scalars(call);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (function.donors[i] == format::no_index) continue;
     outputs[i]->data = arguments[function.donors[i]].data;
     outputs[i]->byte_offset = 0;
   }
   return ok();
+}
+
+std::string title_of(const format::Plan& plan, uint32_t buffer) {
+  return format::cat(plan.entry, ": ", buffer_title(plan.buffers[buffer]));
+}
+
+std::unique_ptr<Call> CallPool::take() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!free_.empty()) {
+      std::unique_ptr<Call> call = std::move(free_.back());
+      free_.pop_back();
+      return call;
+    }
+  }
+  return std::make_unique<Call>();
+}
+
+void CallPool::give(std::unique_ptr<Call> call) noexcept {
+  call->placement.reset();
+  std::lock_guard lock(mutex_);
+  try {
+    free_.push_back(std::move(call));
+  } catch (const std::bad_alloc&) {
+    // The next call makes another one.
+  }
 }
 
 std::string step_title(const Function& function, size_t step, const format::KernelMeta& meta) {
@@ -333,10 +361,11 @@ Status run_call(Call& call, Queue& queue) {
   if (!status.failed()) status = place_scalars(call, arena, queue);
   if (!status.failed()) {
     Frame frame{function.plan,           function.kernels, *call.placement,
-                std::move(call.dims), std::move(call.buffers), function, source};
+                std::move(call.dims), std::move(call.buffers), function, call.scratch, source};
     const Context& context = *function.module->context;
     CallLimits limits(call.limits, function.plan.entry, call.sized_in);
     if (call.limits.steps || call.limits.milliseconds) frame.limits = &limits;
+    frame.cancellation = call.cancellation;
     if (call.trace.function) {
       frame.trace = &call.trace;
       trace_arguments(call.trace, frame);
@@ -349,6 +378,8 @@ Status run_call(Call& call, Queue& queue) {
       status = interpret(frame, queue);
     }
     if (frame.trace && !status.failed()) trace_outputs(call.trace, frame);
+    call.dims = std::move(frame.dims);
+    call.buffers = std::move(frame.buffers);
   }
   if (memory.data()) queue.arenas.release(std::move(memory));
   return status;

@@ -1,12 +1,12 @@
 #include "runtime/core/interpret.h"
 
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "runtime/core/bind.h"
 #include "runtime/core/call_checks.h"
+#include "runtime/core/context.h"
 #include "runtime/core/function.h"
 #include "runtime/core/kernel_log.h"
 #include "runtime/core/limits.h"
@@ -23,7 +23,10 @@ using format::EvalStatus;
 
 class Interpreter {
  public:
-  Interpreter(Frame& frame, Queue& queue) : frame_(frame), plan_(frame.plan), queue_(queue) {}
+  Interpreter(Frame& frame, Queue& queue)
+      : frame_(frame), plan_(frame.plan), queue_(queue), scratch_(frame.scratch) {
+    scratch_.varying_launches.clear();
+  }
 
   Status run() { return run_range(0, plan_.steps.size()); }
 
@@ -31,6 +34,7 @@ class Interpreter {
   Status run_range(size_t begin, size_t end) {
     for (size_t at = begin; at < end;) {
       step_ = at;
+      if (frame_.cancellation.is()) return fail(TSR_ECANCELED, plan_.entry, ": it was ended by tsrCancel");
       if (frame_.limits) {
         if (Status within = frame_.limits->take_step(); within.failed()) return within;
       }
@@ -58,12 +62,12 @@ class Interpreter {
     launch.dims = sized->dims.data();
     if (frame_.trace) trace_launch(*frame_.trace, frame_, step_, step, launch.programs);
     if (launch.programs == 0) return ok();
-    pointers_.clear();
-    bytes_.clear();
+    scratch_.pointers.clear();
+    scratch_.bytes.clear();
     for (uint32_t buffer : step.buffers) {
       if (Status status = check_memory(buffer); status.failed()) return status;
-      pointers_.push_back(frame_.buffers[buffer]);
-      bytes_.push_back(size_t(frame_.placement.bytes[buffer]));
+      scratch_.pointers.push_back(frame_.buffers[buffer]);
+      scratch_.bytes.push_back(size_t(frame_.placement.bytes[buffer]));
     }
     launch.kernel = kernel.code;
     if (frame_.checks || !kernel.meta->checks.empty()) return launch_checked(step, kernel, launch);
@@ -76,8 +80,8 @@ class Interpreter {
     uint32_t number = frame_.function.launch_numbers[step_];
     sized = &known[number];
     if (sized->varying.empty()) return ok();
-    if (varying_launches_.empty()) varying_launches_.resize(known.size());
-    SizedLaunch& iteration = varying_launches_[number];
+    if (scratch_.varying_launches.empty()) scratch_.varying_launches.resize(known.size());
+    SizedLaunch& iteration = scratch_.varying_launches[number];
     if (iteration.varying.empty()) iteration = *sized;
     sized = &iteration;
     for (uint32_t i : iteration.varying) {
@@ -89,8 +93,8 @@ class Interpreter {
 
   Status put(const BoundKernel& kernel, Launch& launch) {
     launch.cost = kernel.cost;
-    launch.buffers = pointers_.data();
-    launch.bytes = bytes_.data();
+    launch.buffers = scratch_.pointers.data();
+    launch.bytes = scratch_.bytes.data();
     if (frame_.limits) launch.until = frame_.limits->until();
     if (!frame_.memory.budget || frame_.memory.budget->allows(launch.scratch_bytes)) return queued(launch);
     return fail(TSR_EOOM, plan_.entry, ": step ", step_, ": kernel ", format::in_quotes(kernel.meta->name), " needs ",
@@ -110,7 +114,7 @@ class Interpreter {
     Status status;
     if (!meta.checks.empty()) {
       status = log_.clear(frame_.memory, queue_);
-      pointers_.push_back(log_.data());
+      scratch_.pointers.push_back(log_.data());
     }
     if (frame_.checks && !status.failed()) status = frame_.checks->before_launch(step);
     if (!status.failed()) status = put(kernel, launch);
@@ -246,7 +250,7 @@ class Interpreter {
     }
     std::optional<std::string> text = format::printed_text(grid, items);
     if (!text) return bug("it prints what programs of another grid left");
-    std::fwrite(text->data(), 1, text->size(), stderr);
+    frame_.function.module->context->log.print(*text);
     return ok();
   }
 
@@ -297,10 +301,8 @@ class Interpreter {
   Frame& frame_;
   const format::Plan& plan_;
   Queue& queue_;
+  InterpretScratch& scratch_;
   size_t step_ = 0;
-  std::vector<SizedLaunch> varying_launches_;  ///< beside the known launches: those of the iteration
-  std::vector<void*> pointers_;
-  std::vector<size_t> bytes_;  ///< beside pointers_
   KernelLog log_;
 };
 

@@ -24,6 +24,13 @@ class CallChecks;
 class CallLimits;
 struct Trace;
 
+/// What the interpreter needs for its steps, kept from call to call.
+struct InterpretScratch {
+  std::vector<SizedLaunch> varying_launches;  ///< beside the known launches: those of the iteration
+  std::vector<void*> pointers;                ///< of a launch
+  std::vector<size_t> bytes;                  ///< beside pointers
+};
+
 /// One call: the dims are bound and every buffer that is no view has its memory.
 struct Frame {
   const format::Plan& plan;
@@ -32,10 +39,12 @@ struct Frame {
   std::vector<int64_t> dims;
   std::vector<void*> buffers;
   const Function& function;
+  InterpretScratch& scratch;
   MemorySource& memory;          ///< of the device, for logs
   CallChecks* checks = nullptr;  ///< in a context with checks
   const Trace* trace = nullptr;  ///< where somebody watches
   CallLimits* limits = nullptr;  ///< where there are some
+  Cancellation cancellation{};
 };
 
 /// Puts all steps into the queue. The plan and its launches have been checked, so indices are not;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -26,9 +27,14 @@ class MemoryBudget {
   /// Whether so much alone is within the limit.
   bool allows(size_t bytes) const;
 
+  uint64_t limit() const { return limit_.load(std::memory_order_relaxed); }
+  uint64_t used() const { return used_.load(std::memory_order_relaxed); }
+  uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
+
  private:
   std::atomic<uint64_t> limit_ = 0;
   std::atomic<uint64_t> used_ = 0;
+  std::atomic<uint64_t> peak_ = 0;  ///< the most that was used at a time
 };
 
 /// Where memory of one kind comes from. It outlives what it gave.
@@ -41,6 +47,27 @@ class MemorySource {
   virtual Status allocate(size_t bytes, void** memory) = 0;
   /// Work that has been queued may still use the memory; it is not given out before that is done.
   virtual void free(void* memory) = 0;
+  /// The same where the driver's stream is known whose work uses the memory.
+  virtual Status allocate_on(void* /*stream*/, size_t bytes, void** memory) { return allocate(bytes, memory); }
+  virtual void free_on(void* /*stream*/, void* memory) { free(memory); }
+};
+
+/// Memory that functions of the program give. May be used from several threads.
+class ForeignMemory : public MemorySource {
+ public:
+  /// `flags` is the kind, as tsrAlloc takes it.
+  ForeignMemory(const tsr_allocator_t& allocator, uint32_t flags) : allocator_(allocator), flags_(flags) {}
+
+  Status allocate(size_t bytes, void** memory) override { return allocate_on(nullptr, bytes, memory); }
+  void free(void* memory) override { free_on(nullptr, memory); }
+  Status allocate_on(void* stream, size_t bytes, void** memory) override;
+  void free_on(void* stream, void* memory) override;
+
+ private:
+  const tsr_allocator_t allocator_;
+  const uint32_t flags_;
+  std::mutex mutex_;
+  std::map<void*, size_t> given_;  ///< bytes of what is in use
 };
 
 /// Memory of a source that frees itself.
@@ -50,19 +77,21 @@ class Memory {
   Memory(Memory&& other) noexcept { *this = std::move(other); }
   Memory& operator=(Memory&& other) noexcept {
     std::swap(source_, other.source_);
+    std::swap(stream_, other.stream_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
   ~Memory();
 
-  /// Replaces what was held.
-  Status allocate(MemorySource& source, size_t bytes);
+  /// Replaces what was held. `stream` is the driver's, whose work uses it; null: the default one, or it is not known.
+  Status allocate(MemorySource& source, size_t bytes, void* stream = nullptr);
   char* data() const { return static_cast<char*>(data_); }
   size_t size() const { return size_; }
 
  private:
   MemorySource* source_ = nullptr;
+  void* stream_ = nullptr;
   void* data_ = nullptr;
   size_t size_ = 0;
 };
@@ -70,11 +99,15 @@ class Memory {
 /// Arenas that no call uses at the moment. Concurrent calls get different ones.
 class ArenaPool {
  public:
+  /// `stream` is the driver's, whose work uses the arenas.
+  explicit ArenaPool(void* stream = nullptr) : stream_(stream) {}
+
   /// An arena of at least that size.
   Status acquire(MemorySource& source, size_t bytes, Memory& arena);
   void release(Memory arena);
 
  private:
+  void* const stream_;
   std::mutex mutex_;
   std::vector<Memory> free_;
 };

@@ -152,6 +152,7 @@ class ModuleLoader {
     }
     function.is_replayed = may_be_replayed(function);
     find_places(function);
+    for (uint32_t i = 0; i < function.plan.buffers.size(); ++i) function.titles.push_back(title_of(function.plan, i));
     function.input_shapes = declared_shapes(function.plan, function.inputs);
     function.output_shapes = declared_shapes(function.plan, function.outputs);
     const std::string& data = function.plan.data;

@@ -18,12 +18,16 @@
 namespace tessera::runtime {
 
 struct Kernel {
-  Kernel(Module* owner, const format::KernelMeta* facts, void* address) : module(owner), meta(facts), code(address) {}
+  Kernel(Module* owner, const format::KernelMeta* facts, void* address) : module(owner), meta(facts), code(address) {
+    for (const format::KernelBuffer& buffer : meta->buffers) buffer_names.push_back(buffer.name.c_str());
+    for (const std::string& dim : meta->dims) dim_names.push_back(dim.c_str());
+  }
 
   Module* module;
   const format::KernelMeta* meta;
   void* code;
   std::atomic<float> cost = 0;  ///< see Launch::cost
+  std::vector<const char*> buffer_names, dim_names;
   const Handle<tsr_kernel_t> handle{this};
 };
 

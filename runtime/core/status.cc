@@ -55,6 +55,8 @@ const char* tsrStatusName(tsr_status_t status) {
       return "TSR_EINTERNAL";
     case TSR_ECHECK:
       return "TSR_ECHECK";
+    case TSR_ECANCELED:
+      return "TSR_ECANCELED";
   }
   return "unknown status";
 }

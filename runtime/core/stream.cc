@@ -1,5 +1,7 @@
 #include "runtime/core/stream.h"
 
+#include "runtime/handles/callbacks.h"
+
 namespace tessera::runtime {
 
 void HostMark::pass() {
@@ -65,7 +67,7 @@ void ThreadStream::append(std::function<void()> work) {
 }
 
 Status ThreadStream::submit(Work work) {
-  append([this, work = std::move(work)] { run(work); });
+  append([this, work = std::move(work), cancellation = cancellation()] { run(work, cancellation); });
   return ok();
 }
 
@@ -81,10 +83,38 @@ Status ThreadStream::wait_for(std::shared_ptr<Mark> mark) {
   return ok();
 }
 
-void ThreadStream::run(const Work& work) {
+Status DirectStream::notify(tsr_done_t done, void* user) {
+  InCallback called;
+  done(user, TSR_SUCCESS);
+  return ok();
+}
+
+Status ThreadStream::notify(tsr_done_t done, void* user) {
+  append([this, done, user] {
+    tsr_status_t status = TSR_SUCCESS;
+    {
+      std::lock_guard lock(mutex_);
+      status = failure_.code;
+    }
+    InCallback called;
+    done(user, status);
+  });
+  return ok();
+}
+
+Status ThreadStream::take_failure() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(failure_, Status());
+}
+
+void ThreadStream::run(const Work& work, const Cancellation& cancellation) {
   {
     std::lock_guard lock(mutex_);
     if (failure_.failed()) return;
+    if (cancellation.is()) {
+      failure_ = fail(TSR_ECANCELED, "work of the stream was dropped by tsrCancel");
+      return;
+    }
   }
   Status status;
   try {
@@ -124,8 +154,7 @@ Status ThreadStream::synchronize(uint32_t milliseconds) {
   if (mark->wait(milliseconds).failed()) {
     return fail(TSR_ETIMEOUT, "the stream was still busy after ", milliseconds, " ms");
   }
-  std::lock_guard lock(mutex_);
-  return std::exchange(failure_, Status());
+  return take_failure();
 }
 
 }  // namespace tessera::runtime

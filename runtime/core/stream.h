@@ -56,6 +56,7 @@ class DirectStream : public Stream {
   void drain() override {}
   Status record(std::shared_ptr<Mark>& mark) override;
   Status wait_for(std::shared_ptr<Mark> mark) override { return mark->wait(TSR_FOREVER); }
+  Status notify(tsr_done_t done, void* user) override;
 
  private:
   Queue& queue_;
@@ -70,16 +71,19 @@ class ThreadStream : public Stream {
   ThreadStream& operator=(const ThreadStream&) = delete;
   ~ThreadStream() override;
 
+  bool is_beside() const override { return true; }
   Status submit(Work work) override;
   Status synchronize(uint32_t milliseconds) override;
   void drain() override;
   Status record(std::shared_ptr<Mark>& mark) override;
   Status wait_for(std::shared_ptr<Mark> mark) override;
+  Status notify(tsr_done_t done, void* user) override;
+  Status take_failure() override;
 
  private:
   void append(std::function<void()> work);
   void serve();
-  void run(const Work& work);
+  void run(const Work& work, const Cancellation& cancellation);
 
   Queue& queue_;
   std::mutex mutex_;

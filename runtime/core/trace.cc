@@ -1,5 +1,6 @@
 #include "runtime/core/trace.h"
 
+#include <cstdio>
 #include <string>
 
 #include "runtime/core/bind.h"
@@ -53,6 +54,18 @@ void tell_all(const Trace& trace, const Frame& frame, BufferKind of, tsr_trace_k
 }
 
 }  // namespace
+
+void Log::tell(tsr_log_kind_t kind, const std::string& text) const {
+  if (!function) return;
+  tsr_log_message_t message{sizeof message, text.c_str(), kind, 0};
+  InCallback called;
+  function(user, &message);
+}
+
+void Log::print(const std::string& text) const {
+  if (function) return tell(TSR_LOG_OUTPUT, text);
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
 
 void trace_arguments(const Trace& trace, const Frame& frame) {
   tell_all(trace, frame, BufferKind::Input, TSR_TRACE_INPUT);

@@ -2,6 +2,7 @@
 // Telling a watcher of a context which tensors flow through a call (tsrSetTrace).
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "runtime/format/plan.h"
@@ -15,6 +16,16 @@ struct Frame;
 struct Trace {
   tsr_trace_t function = nullptr;
   void* user = nullptr;
+};
+
+/// Where messages go.
+struct Log {
+  tsr_log_t function = nullptr;
+  void* user = nullptr;
+
+  void tell(tsr_log_kind_t kind, const std::string& text) const;
+  /// What a kernel prints; to standard error where there is no log.
+  void print(const std::string& text) const;
 };
 
 /// Inputs and parameters of a call, before its first step.

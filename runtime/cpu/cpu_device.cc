@@ -1,5 +1,9 @@
 #include "runtime/cpu/cpu_device.h"
 
+#include <cpuid.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -85,8 +89,6 @@ class CpuDevice : public Device {
     return load_kernel_code(object->bytes, code);
   }
 
-  MemorySource& memory(MemoryKind) override { return memory_; }
-
   Status copy(void* to, const void* from, size_t bytes) override {
     return queue_.copy(to, from, bytes);
   }
@@ -111,6 +113,9 @@ class CpuDevice : public Device {
 
   void set_threads(int threads) override { queue_.set_threads(threads); }
 
+ protected:
+  MemorySource& own_memory(MemoryKind) override { return memory_; }
+
  private:
   const DeviceFacts facts_{"cpu", 1, 0, true, 1};
   HostMemory memory_;
@@ -118,6 +123,23 @@ class CpuDevice : public Device {
 };
 
 }  // namespace
+
+std::string cpu_description() {
+  // The brand string, 48 characters in three leaves.
+  std::string text;
+  for (unsigned leaf : {0x80000002u, 0x80000003u, 0x80000004u}) {
+    unsigned words[4];
+    if (!__get_cpuid(leaf, &words[0], &words[1], &words[2], &words[3])) return {};
+    text.append(reinterpret_cast<const char*>(words), sizeof words);
+  }
+  text.resize(text.find_last_not_of(std::string("\0 ", 2)) + 1);
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
+uint64_t host_memory_bytes() {
+  long pages = ::sysconf(_SC_PHYS_PAGES), bytes = ::sysconf(_SC_PAGESIZE);
+  return pages > 0 && bytes > 0 ? uint64_t(pages) * uint64_t(bytes) : 0;
+}
 
 std::unique_ptr<MemorySource> make_host_memory() {
   return std::make_unique<HostMemory>();

@@ -65,12 +65,6 @@ class CudaDevice : public Device {
     return load_cuda_code(*gpu_, bundle, target, flags, code);
   }
 
-  MemorySource& memory(MemoryKind kind) override {
-    if (kind == MemoryKind::Device) return pool_;
-    if (kind == MemoryKind::Pinned) return pinned_;
-    return *host_;
-  }
-
   Status copy(void* to, const void* from, size_t bytes) override {
     return gpu_->run(gpu_->driver().copy, reinterpret_cast<Address>(to),
                      reinterpret_cast<Address>(from), bytes);
@@ -90,6 +84,13 @@ class CudaDevice : public Device {
 
   void set_threads(int) override {}
 
+ protected:
+  MemorySource& own_memory(MemoryKind kind) override {
+    if (kind == MemoryKind::Device) return pool_;
+    if (kind == MemoryKind::Pinned) return pinned_;
+    return *host_;
+  }
+
  private:
   std::unique_ptr<Gpu> gpu_;  ///< outlives what follows
   DeviceFacts facts_;
@@ -98,7 +99,39 @@ class CudaDevice : public Device {
   std::unique_ptr<MemorySource> host_;
 };
 
+/// The driver and a device of it.
+Status find_device(int index, const Driver** driver, DeviceHandle& device) {
+  if (Status status = Driver::open(driver); status.failed()) return status;
+  return (*driver)->run((*driver)->device_get, &device, index);
+}
+
 }  // namespace
+
+int count_cuda_devices() {
+  const Driver* driver = nullptr;
+  int count = 0;
+  if (Driver::open(&driver).failed() || driver->run(driver->device_count, &count).failed()) return 0;
+  return count;
+}
+
+Status describe_cuda_device(int index, CudaDeviceFacts& facts) {
+  const Driver* driver = nullptr;
+  DeviceHandle device = 0;
+  if (Status status = find_device(index, &driver, device); status.failed()) return status;
+  char name[256] = "";
+  int major = 0, minor = 0;
+  Status status = driver->run(driver->device_name, static_cast<char*>(name), int(sizeof name), device);
+  if (!status.failed()) status = driver->run(driver->device_memory, &facts.memory, device);
+  if (!status.failed()) status = driver->run(driver->device_attribute, &major, device_capability_major, device);
+  if (!status.failed()) status = driver->run(driver->device_attribute, &minor, device_capability_minor, device);
+  if (!status.failed()) {
+    status = driver->run(driver->device_attribute, &facts.processors, device_multiprocessors, device);
+  }
+  facts.name = format::cat("cuda:", index);
+  facts.description = name;
+  facts.capability = 10 * major + minor;
+  return status;
+}
 
 bool is_cuda_name(std::string_view name) {
   return device_index(name) >= 0;

@@ -13,6 +13,7 @@
 
 #include "runtime/cuda/memory_order.h"
 #include "runtime/cuda/cuda_code.h"
+#include "runtime/handles/callbacks.h"
 
 namespace tessera::runtime::cuda {
 
@@ -96,7 +97,7 @@ class CaptureOrder {
 
 class CudaQueue : public Queue {
  public:
-  CudaQueue(const Gpu& gpu, StreamHandle stream) : gpu_(gpu), stream_(stream) {
+  CudaQueue(const Gpu& gpu, StreamHandle stream) : Queue(stream), gpu_(gpu), stream_(stream) {
     const char* value = std::getenv("TSR_SYNC");
     waits_ = value && std::string_view(value) == "1";
   }
@@ -273,6 +274,18 @@ class CudaMark : public Mark {
   EventHandle event_;
 };
 
+/// A function of the program that the driver calls.
+struct Notice {
+  tsr_done_t done;
+  void* user;
+
+  static void call(void* notice) {
+    std::unique_ptr<Notice> own(static_cast<Notice*>(notice));
+    InCallback called;
+    own->done(own->user, TSR_SUCCESS);
+  }
+};
+
 class CudaStream : public Stream {
  public:
   CudaStream(const Gpu& gpu, StreamHandle stream, bool is_owned)
@@ -307,6 +320,13 @@ class CudaStream : public Stream {
     auto made = std::make_shared<CudaMark>(gpu_, event);
     Status status = gpu_.run(driver.event_record, event, stream_);
     if (!status.failed()) mark = std::move(made);
+    return status;
+  }
+
+  Status notify(tsr_done_t done, void* user) override {
+    auto notice = std::make_unique<Notice>(Notice{done, user});
+    Status status = gpu_.run(gpu_.driver().call_host, stream_, Notice::call, static_cast<void*>(notice.get()));
+    if (!status.failed()) notice.release();  // the driver has it
     return status;
   }
 

@@ -20,6 +20,10 @@ int default_threads() {
   if (const char* text = std::getenv("TSR_THREADS")) {
     if (std::optional<int> threads = parse_threads(text)) return *threads;
   }
+  return available_processors();
+}
+
+int available_processors() {
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
     int count = CPU_COUNT(&allowed);

@@ -12,5 +12,7 @@ inline constexpr int most_threads = 1024;
 std::optional<int> parse_threads(std::string_view text);
 /// Threads asked for by TSR_THREADS, else the processors that this process may use.
 int default_threads();
+/// Those that this process may use.
+int available_processors();
 
 }  // namespace tessera::runtime

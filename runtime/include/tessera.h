@@ -67,7 +67,8 @@ typedef enum {
   TSR_ENOTFOUND,    /* there is nothing of that name */
   TSR_EUNSUPPORTED, /* this machine or this build cannot do it */
   TSR_EINTERNAL,    /* a bug of the library */
-  TSR_ECHECK        /* a check found an error in a kernel; the text names it and its place */
+  TSR_ECHECK,       /* a check found an error in a kernel; the text names it and its place */
+  TSR_ECANCELED     /* tsrCancel ended it */
 } tsr_status_t;
 
 /* The text of the calling thread's last failure; "" when there was none. It stays valid until the
@@ -92,6 +93,63 @@ TSR_API void tsrGetVersion(uint32_t* major, uint32_t* minor);
 #define TSR_CHECK_NUMERICS 32u /* what the source's @verify.numerics says */
 #define TSR_CHECK_ALL 63u
 
+/* Devices. */
+
+typedef struct {
+  int32_t device_type; /* 1 CPU, 2 CUDA, 3 page-locked host memory, 13 CUDA managed memory */
+  int32_t device_id;
+} tsr_device_t;
+
+/* What is known about a device. The strings live as long as the process. */
+typedef struct {
+  size_t size;
+  const char* name;        /* for tsr_context_options_t, such as "cuda:0" */
+  const char* description; /* what its maker calls it; "" where that is not known */
+  uint64_t memory;         /* bytes that it has */
+  tsr_device_t device;     /* of tensors in its memory */
+  uint32_t processors;     /* multiprocessors of a GPU; of a CPU, those that this process may use */
+  uint32_t capability;     /* 90 for compute capability 9.0; 0 on a CPU */
+} tsr_device_info_t;
+
+/* How many devices there are: the CPU, which is number 0, then the GPUs of NVIDIA's driver. Without
+ * a driver that works it is the CPU alone; tsrCreateContextWith says why. [any] */
+TSR_API tsr_status_t tsrGetDeviceCount(size_t* count);
+/* One of them; TSR_ENOTFOUND where there are not so many. [any] */
+TSR_API tsr_status_t tsrGetDeviceInfo(size_t index, tsr_device_info_t* info);
+
+/* Memory that the program gives a context: for tsrAlloc, temporaries, constants and weights. Not
+ * through it go what the library needs for itself, the scratch memory of kernels on a CPU, and the
+ * driver's own. The functions may be called from any thread, also by several at once, and are
+ * callbacks: they may call only functions marked [any]. */
+typedef struct {
+  size_t size;
+  void* user;
+  /* Memory of at least `bytes` bytes, which is not 0, at a multiple of 64; NULL where there is none,
+   * and then what needed it fails with TSR_EOOM. `flags` has the kind as tsrAlloc takes it. Work on
+   * `stream` is going to use it: a CUstream on a GPU, NULL for its default stream and on a CPU. */
+  void* (*allocate)(void* user, size_t bytes, uint32_t flags, void* stream);
+  /* Takes it back. Work that is on `stream` by now may still use it, so it is not given out for other
+   * work before that has come by. */
+  void (*free)(void* user, void* memory, size_t bytes, uint32_t flags, void* stream);
+} tsr_allocator_t;
+
+typedef enum {
+  TSR_LOG_OUTPUT = 0, /* what kernels print; without a log it goes to standard error */
+  TSR_LOG_INFO,       /* what the library chose, such as the target of a module */
+  TSR_LOG_WARNING     /* what nobody would learn otherwise, such as a failure that was not waited for */
+} tsr_log_kind_t;
+
+/* A message. It is there during the callback. */
+typedef struct {
+  size_t size; /* of the struct that the library gives */
+  const char* text;
+  tsr_log_kind_t kind;
+  uint32_t reserved;
+} tsr_log_message_t;
+
+/* Called from any thread, also from several at once, while the library works. */
+typedef void (*tsr_log_t)(void* user, const tsr_log_message_t* message);
+
 typedef struct {
   size_t size;
   /* "cpu", which NULL stands for, or "cuda:0", "cuda:1" and so on for NVIDIA GPUs, whose driver is
@@ -102,6 +160,11 @@ typedef struct {
    * canaries,guards,poison,nan,inf,numerics. */
   uint32_t checks;
   uint32_t threads; /* as of tsrSetThreads */
+  /* Where its memory comes from; NULL: from the library. It is copied, and its functions are called
+   * until tsrDestroyContext returns, and for tensors that were exported until they are deleted. */
+  const tsr_allocator_t* allocator;
+  tsr_log_t log; /* where messages go; NULL: output of kernels to standard error, and the rest nowhere */
+  void* log_user;
 } tsr_context_options_t;
 
 /* A context on the CPU. [any] */
@@ -147,6 +210,15 @@ TSR_API tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* lim
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr);
 /* Frees what tsrAlloc gave; NULL is allowed. Work that uses it must be done. [waits] */
 TSR_API tsr_status_t tsrFree(tsr_context_t context, void* dptr);
+typedef struct {
+  size_t size;
+  uint64_t used;  /* bytes that the context holds: what tsr_limits_t counts */
+  uint64_t peak;  /* the most that it held at a time */
+  uint64_t limit; /* of tsr_limits_t; 0: none */
+} tsr_memory_info_t;
+
+/* The memory that a context holds. [any] */
+TSR_API tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t* info);
 /* Copies from host or device memory to host or device memory in the order of the stream. On the
  * NULL stream the copy is done on return. [waits] */
 TSR_API tsr_status_t tsrCopy(tsr_context_t context, tsr_stream_t stream, void* to, const void* from,
@@ -188,6 +260,29 @@ TSR_API tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target
 /* The kernel of that name; TSR_ENOTFOUND where there is none. [any] */
 TSR_API tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* kernel);
 
+/* How many kernels the module has for its target. [any] */
+TSR_API tsr_status_t tsrGetKernelCount(tsr_module_t module, size_t* count);
+/* The name of one of them, in the order of their names. It lives as long as the module. [any] */
+TSR_API tsr_status_t tsrGetKernelName(tsr_module_t module, size_t index, const char** name);
+
+/* What a bundle says about a kernel. Strings and lists live as long as the module. */
+typedef struct {
+  size_t size;
+  const char* name;
+  const char* source;          /* where it is written, such as "mlp.tsr:7:12"; "" where it is not known */
+  const char* const* buffers;  /* names of the parameters, then of the results */
+  const char* const* dims;     /* names of the free dims */
+  uint32_t parameters;         /* how many there are of each */
+  uint32_t results;
+  uint32_t free_dims;
+  uint32_t block_x, block_y, block_z; /* threads of a block on a GPU; 1 on a CPU */
+  uint32_t smem_bytes;                /* shared memory of a block */
+  uint32_t registers;                 /* of a thread; 0 where it is not known */
+} tsr_kernel_info_t;
+
+/* [any] */
+TSR_API tsr_status_t tsrGetKernelInfo(tsr_kernel_t kernel, tsr_kernel_info_t* info);
+
 typedef struct {
   uint32_t grid_x, grid_y, grid_z;
   uint32_t block_x, block_y, block_z;
@@ -205,17 +300,13 @@ TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_lau
 /* Tensors: the layout of DLPack's DLTensor. */
 
 typedef struct {
-  int32_t device_type; /* 1 CPU, 2 CUDA, 3 page-locked host memory, 13 CUDA managed memory */
-  int32_t device_id;
-} tsr_device_t;
-
-typedef struct {
   uint8_t code; /* 0 int, 1 uint, 2 float, 4 bfloat, 6 bool, 10 f8e4m3, 12 f8e5m2 */
   uint8_t bits;
   uint16_t lanes; /* 1 */
 } tsr_dtype_t;
 
-/* `strides` counts elements; NULL means dense row-major, which is the only layout accepted. */
+/* `strides` counts elements; NULL means dense row-major. Calls accept no other layout, and
+ * tsrCopyTensor makes dense tensors of others. */
 typedef struct {
   void* data;
   tsr_device_t device;
@@ -225,6 +316,77 @@ typedef struct {
   int64_t* strides;
   uint64_t byte_offset;
 } tsr_tensor_t;
+
+/* Copies all elements between tensors of one shape and dtype, in the order of the stream. Either may
+ * have any strides, in memory of the host or of the context's device. They share no memory, and no two
+ * elements of `to` are the same. On the NULL stream it is done on return. On a GPU a copy
+ * that falls into more than 4096 pieces without gaps is refused, by the axis where it does. [waits] */
+TSR_API tsr_status_t tsrCopyTensor(tsr_context_t context, tsr_stream_t stream, const tsr_tensor_t* to,
+                                   const tsr_tensor_t* from);
+
+/* Tensors that libraries hand each other: DLPack's DLManagedTensor and, from its version 1.0 on,
+ * DLManagedTensorVersioned, whose layouts these are. */
+typedef struct tsr_managed_tensor {
+  tsr_tensor_t tensor;
+  void* manager; /* of who made it */
+  void (*deleter)(struct tsr_managed_tensor* self); /* ends it; may be NULL */
+} tsr_managed_tensor_t;
+
+typedef struct tsr_managed_tensor_versioned {
+  uint32_t major, minor; /* of DLPack; of another major number only the deleter may be used */
+  void* manager;
+  void (*deleter)(struct tsr_managed_tensor_versioned* self);
+  uint64_t flags; /* TSR_DLPACK_* */
+  tsr_tensor_t tensor;
+} tsr_managed_tensor_versioned_t;
+
+#define TSR_DLPACK_READ_ONLY 1u /* its elements may not be written */
+#define TSR_DLPACK_COPIED 2u    /* it is a copy that was made for whoever gets it */
+
+#define TSR_IMPORT_READ_ONLY 1u /* the program only reads it; without this a read-only tensor is refused */
+#define TSR_IMPORT_COPY 2u      /* one that calls do not accept as it is, with strides or in other memory, is copied */
+
+typedef struct {
+  size_t size;
+  uint32_t flags; /* any of TSR_IMPORT_* */
+  uint32_t reserved;
+} tsr_import_options_t;
+
+/* Takes a tensor of another library, and gives one for calls of the context: of the same memory or,
+ * with TSR_IMPORT_COPY, of a dense copy in the context's memory, made in the order of the stream. On
+ * success the managed tensor belongs to the library, which calls its deleter in tsrReleaseTensor or
+ * with the end of the context; on failure it stays the caller's. [waits] */
+TSR_API tsr_status_t tsrTensorFromDLPack(tsr_context_t context, tsr_stream_t stream,
+                                         tsr_managed_tensor_t* managed,
+                                         const tsr_import_options_t* options, tsr_tensor_t** tensor);
+/* The same of a tensor with a version. [waits] */
+TSR_API tsr_status_t tsrTensorFromDLPackVersioned(tsr_context_t context, tsr_stream_t stream,
+                                                  tsr_managed_tensor_versioned_t* managed,
+                                                  const tsr_import_options_t* options,
+                                                  tsr_tensor_t** tensor);
+/* Ends what one of the two gave; NULL is allowed. Work that uses it must be done. [waits] */
+TSR_API tsr_status_t tsrReleaseTensor(tsr_context_t context, tsr_tensor_t* tensor);
+
+typedef struct {
+  size_t size;
+  uint32_t flags; /* TSR_DLPACK_READ_ONLY or 0 */
+  uint32_t reserved;
+  /* Called from any thread when the tensor is deleted: its memory is no longer used. NULL: the data
+   * is what tsrAlloc gave, and from now on belongs to the managed tensor and no longer to the
+   * program. It stays when the context ends before. */
+  void (*release)(void* user);
+  void* user;
+} tsr_export_options_t;
+
+/* A managed tensor of this one, for another library, which calls its deleter. Shape and strides are
+ * copied. Work that writes it has been waited for, or whoever gets it is told the stream. [any] */
+TSR_API tsr_status_t tsrTensorToDLPack(tsr_context_t context, const tsr_tensor_t* tensor,
+                                       const tsr_export_options_t* options,
+                                       tsr_managed_tensor_t** managed);
+/* The same with a version, 1.0, and with flags, which the other kind has no place for. [any] */
+TSR_API tsr_status_t tsrTensorToDLPackVersioned(tsr_context_t context, const tsr_tensor_t* tensor,
+                                                const tsr_export_options_t* options,
+                                                tsr_managed_tensor_versioned_t** managed);
 
 /* What a signature says about a tensor. The strings live as long as the module. */
 typedef struct {
@@ -371,6 +533,22 @@ TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
  * failure of work since the last wait, or TSR_ETIMEOUT. [waits] */
 TSR_API tsr_status_t tsrSynchronize(tsr_context_t context, tsr_stream_t stream,
                                     uint32_t milliseconds);
+
+/* `status` is the first failure of the stream's work that has not been waited for, or TSR_SUCCESS. */
+typedef void (*tsr_done_t)(void* user, tsr_status_t status);
+
+/* Calls `done` once, when all work that is on the stream by now is over: done, failed or cancelled.
+ * That is on the thread that does the work, on a CPU's default stream before this returns. On a GPU
+ * it is a thread of the driver, which allows no calls of its own there: `done` may not use the
+ * context, `status` is TSR_SUCCESS, and after a fault of the GPU `done` is not called. [any] */
+TSR_API tsr_status_t tsrNotify(tsr_context_t context, tsr_stream_t stream, tsr_done_t done, void* user);
+
+/* Gives up the work that is on the stream by now. What has not begun is dropped, a call that runs ends
+ * before its next step, and what it has written to its outputs is of no use; a kernel and a copy that
+ * run go on to their end, and so does waiting for an event. Events are passed. Such a call, and where
+ * work was dropped the next tsrSynchronize, gives TSR_ECANCELED. On a GPU, work that the driver has
+ * goes on; a call that is being made ends. Later work is not affected. [any] */
+TSR_API tsr_status_t tsrCancel(tsr_context_t context, tsr_stream_t stream);
 
 /* An event, which marks no place yet. [any] */
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event);

@@ -15,164 +15,9 @@
 #ifndef TESSERA_HPP
 #define TESSERA_HPP
 
-#if !defined(__cpp_exceptions)
-#error "tessera.hpp throws exceptions; a program without them uses tessera.h"
-#endif
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <initializer_list>
-#include <iterator>
-#include <limits>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <utility>
-#include <vector>
-
-#include "tessera.h"
+#include "tessera_base.hpp"
 
 namespace tsr {
-
-/// A failure. what() is the sentence that tsrGetLastError gives.
-class Error : public std::runtime_error {
- public:
-  Error(tsr_status_t status, const std::string& text) : std::runtime_error(text), status_(status) {}
-  /// A value that tessera.h does not have comes from a newer library and is a failure, too.
-  tsr_status_t status() const noexcept { return status_; }
-  /// Such as "TSR_EINVAL".
-  const char* status_name() const noexcept { return tsrStatusName(status_); }
-
- private:
-  tsr_status_t status_;
-};
-
-/// The version of the library that runs, to be compared with TSR_ABI_MAJOR and TSR_ABI_MINOR.
-struct Version {
-  uint32_t major = 0;
-  uint32_t minor = 0;
-};
-inline Version version() noexcept {
-  Version version;
-  tsrGetVersion(&version.major, &version.minor);
-  return version;
-}
-
-// Dtypes by their names in the language, except for `boolean`, which is bool there.
-inline constexpr tsr_dtype_t f64{2, 64, 1}, f32{2, 32, 1}, f16{2, 16, 1}, bf16{4, 16, 1};
-inline constexpr tsr_dtype_t f8e4m3{10, 8, 1}, f8e5m2{12, 8, 1}, boolean{6, 8, 1};
-inline constexpr tsr_dtype_t i64{0, 64, 1}, i32{0, 32, 1}, i16{0, 16, 1}, i8{0, 8, 1};
-inline constexpr tsr_dtype_t u64{1, 64, 1}, u32{1, 32, 1}, u16{1, 16, 1}, u8{1, 8, 1};
-
-/// The dtype of a C++ number: f32 and f64, integers of 8 to 64 bits, bool.
-template <class T>
-constexpr tsr_dtype_t dtype_of() {
-  static_assert(std::is_integral_v<T> || std::is_same_v<T, float> || std::is_same_v<T, double>,
-                "no dtype has this type of C++; name the dtype, and copy bytes");
-  if (std::is_same_v<T, bool>) return boolean;
-  return {uint8_t(std::is_floating_point_v<T> ? 2 : std::is_unsigned_v<T> ? 1 : 0), uint8_t(8 * sizeof(T)), 1};
-}
-
-/// Memory of the CPU, which is also pageable memory of a GPU's host.
-inline constexpr tsr_device_t cpu{1, 0};
-/// Memory of the GPU of that number.
-constexpr tsr_device_t cuda(int32_t number) {
-  return {2, number};
-}
-
-/// What calls may take, as tsr_limits_t says; 0 is no limit.
-struct Limits {
-  uint64_t steps = 0;
-  uint64_t milliseconds = 0;
-  uint64_t memory = 0;  ///< bytes
-};
-
-/// Extents, or strides, in elements.
-using Shape = std::vector<int64_t>;
-/// What a trace is told, as tessera.h describes it; strings and shape are there during the call.
-using Trace = std::function<void(const tsr_trace_tensor_t&)>;
-
-namespace detail {
-
-/// A struct that begins with its size, which the library reads or fills.
-template <class Struct>
-Struct sized() {
-  Struct made{};
-  made.size = sizeof made;
-  return made;
-}
-
-inline void check(tsr_status_t status) {
-  if (status != TSR_SUCCESS) throw Error(status, tsrGetLastError());
-}
-
-/// A context, and what watches it.
-struct Core {
-  Core() = default;
-  Core(const Core&) = delete;
-  Core& operator=(const Core&) = delete;
-  ~Core() { tsrDestroyContext(context); }
-
-  static void tell(void* trace, const tsr_trace_tensor_t* tensor) noexcept {
-    (*static_cast<Trace*>(trace))(*tensor);
-  }
-
-  tsr_context_t context = nullptr;
-  tsr_device_t device = cpu;
-  std::vector<std::unique_ptr<Trace>> traces;  ///< all that were set: queued calls tell those of their time
-};
-
-/// A handle with the context that it belongs to, which ends after it.
-template <class Raw, tsr_status_t (*destroy)(Raw)>
-struct Owned {
-  explicit Owned(std::shared_ptr<Core> its_core) : core(std::move(its_core)) {}
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
-  ~Owned() {
-    if (raw) destroy(raw);
-  }
-
-  std::shared_ptr<Core> core;
-  Raw raw = nullptr;
-};
-using OwnedModule = Owned<tsr_module_t, tsrUnloadModule>;
-using OwnedStream = Owned<tsr_stream_t, tsrDestroyStream>;
-using OwnedEvent = Owned<tsr_event_t, tsrDestroyEvent>;
-
-/// Memory that tsrAlloc gave.
-struct Block {
-  explicit Block(std::shared_ptr<Core> its_core) : core(std::move(its_core)) {}
-  Block(const Block&) = delete;
-  Block& operator=(const Block&) = delete;
-  ~Block() {
-    if (data) tsrFree(core->context, data);
-  }
-
-  std::shared_ptr<Core> core;
-  void* data = nullptr;
-  size_t bytes = 0;
-  tsr_device_t device = cpu;
-};
-
-/// Bytes of a dense tensor.
-inline size_t bytes_of(tsr_dtype_t dtype, const Shape& shape) {
-  if (dtype.bits % 8 != 0 || dtype.lanes != 1) throw Error(TSR_EINVAL, "the elements of a tensor are whole bytes");
-  size_t bytes = dtype.bits / 8u;
-  if (std::count(shape.begin(), shape.end(), 0) != 0) bytes = 0;
-  for (int64_t extent : shape) {
-    if (extent < 0) throw Error(TSR_EINVAL, "the extent " + std::to_string(extent) + " is negative");
-    if (extent > 0 && bytes > std::numeric_limits<size_t>::max() / size_t(extent)) {
-      throw Error(TSR_EOOM, "a tensor has more bytes than an address can count");
-    }
-    bytes *= size_t(extent);
-  }
-  return bytes;
-}
-
-}  // namespace detail
 
 class Stream;
 
@@ -194,10 +39,18 @@ class Context {
  public:
   /// On "cpu", or on "cuda:0", "cuda:1" and so on. `checks` is a sum of TSR_CHECK_..., to which the environment's
   /// TSR_DEBUG adds. A check that finds something throws TSR_ECHECK.
-  explicit Context(const std::string& device = "cpu", uint32_t checks = 0) : core_(std::make_shared<detail::Core>()) {
+  /// `allocator` is where memory comes from; NULL: the library. It is copied. `log` gets messages, from any thread;
+  /// empty: what kernels print goes to standard error, and the rest nowhere. It may not throw.
+  explicit Context(const std::string& device = "cpu", uint32_t checks = 0, const tsr_allocator_t* allocator = nullptr,
+                   Log log = {})
+      : core_(std::make_shared<detail::Core>()) {
     auto options = detail::sized<tsr_context_options_t>();
     options.device = device.c_str();
     options.checks = checks;
+    options.allocator = allocator;
+    core_->log = std::move(log);
+    if (core_->log) options.log = detail::Core::write;
+    options.log_user = &core_->log;
     detail::check(tsrCreateContextWith(&options, &core_->context));
     if (device.compare(0, 5, "cuda:") == 0) core_->device = cuda(std::stoi(device.substr(5)));
   }
@@ -219,6 +72,11 @@ class Context {
     tsr_limits_t raw{sizeof raw, limits.steps, limits.milliseconds, limits.memory};
     detail::check(tsrSetLimits(get(), &raw));
   }
+  MemoryInfo memory() const {
+    auto raw = detail::sized<tsr_memory_info_t>();
+    detail::check(tsrGetMemoryInfo(get(), &raw));
+    return {raw.used, raw.peak, raw.limit};
+  }
   /// Calls from now on tell each of their tensors, on the thread that queues the work: of a stream on a CPU that is
   /// another than the caller's, and several may call it at once. Empty ends it. It stays until the context ends. It may
   /// not throw: that ends the program, as nothing is thrown through C. Set while no call of the context runs.
@@ -233,6 +91,14 @@ class Context {
   void copy(void* to, const void* from, size_t bytes, const Queue& queue = {}) const {
     detail::check(tsrCopy(get(), queue.get(), to, from, bytes));
   }
+  /// Calls `done` once the work that is in the queue by now is over, as tsrNotify does. It may not throw.
+  void notify(Done done, const Queue& queue = {}) const {
+    auto kept = std::make_unique<Done>(std::move(done));
+    detail::check(tsrNotify(get(), queue.get(), detail::call_done, kept.get()));
+    kept.release();
+  }
+  /// Gives up the work that is in the queue by now: it ends with TSR_ECANCELED, as tsrCancel says.
+  void cancel(const Queue& queue = {}) const { detail::check(tsrCancel(get(), queue.get())); }
   /// Waits for the work of the default stream; throws TSR_ETIMEOUT when it takes longer.
   void synchronize(uint32_t milliseconds = TSR_FOREVER) const {
     detail::check(tsrSynchronize(get(), nullptr, milliseconds));
@@ -245,6 +111,7 @@ class Context {
   friend class Event;
   friend class OwnedTensor;
   friend class Function;
+  friend class ForeignTensor;
   explicit Context(std::shared_ptr<detail::Core> core) : core_(std::move(core)) {}
 
   std::shared_ptr<detail::Core> core_;
@@ -483,6 +350,11 @@ class OwnedTensor : public Tensor {
   Context context_;
 };
 
+/// Copies all elements between tensors of one shape and dtype, whatever their strides, as tsrCopyTensor does.
+inline void copy(const Context& context, const Tensor& to, const Tensor& from, const Queue& queue = {}) {
+  detail::check(tsrCopyTensor(context.get(), queue.get(), to.get(), from.get()));
+}
+
 namespace detail {
 
 /// Pointers to tensors, of a list in braces or of a container.
@@ -677,6 +549,13 @@ class Kernel {
     detail::check(tsrLaunch(raw_, queue.get(), grid, arguments.data(), arguments.size()));
   }
 
+  /// What the bundle says about it; the strings live as long as the module.
+  tsr_kernel_info_t info() const {
+    auto info = detail::sized<tsr_kernel_info_t>();
+    detail::check(tsrGetKernelInfo(raw_, &info));
+    return info;
+  }
+
   // As of Function.
   Kernel(const Kernel&) = default;
   Kernel& operator=(const Kernel&) = default;
@@ -738,6 +617,18 @@ class Module {
     }
     return names;
   }
+  /// The names of the kernels of its target.
+  std::vector<std::string> kernels() const {
+    size_t count = 0;
+    detail::check(tsrGetKernelCount(get(), &count));
+    std::vector<std::string> names;
+    for (size_t i = 0; i < count; ++i) {
+      const char* name = nullptr;
+      detail::check(tsrGetKernelName(get(), i, &name));
+      names.emplace_back(name);
+    }
+    return names;
+  }
   /// The entry of that name; throws TSR_ENOTFOUND.
   Function function(const std::string& name) const {
     tsr_function_t raw = nullptr;
@@ -779,6 +670,80 @@ class Module {
 
   std::shared_ptr<detail::OwnedModule> owned_;
 };
+
+/// A tensor of another library, which keeps its memory. Its elements are those of the managed tensor, or a dense copy.
+class ForeignTensor {
+ public:
+  /// Takes a managed tensor of DLPack; `flags` are TSR_IMPORT_.... When it throws, the tensor stays the caller's.
+  ForeignTensor(const Context& context, tsr_managed_tensor_t* managed, uint32_t flags = 0, const Queue& queue = {})
+      : ForeignTensor(context) {
+    tsr_import_options_t options = importing(flags);
+    detail::check(tsrTensorFromDLPack(core_->context, queue.get(), managed, &options, &raw_));
+  }
+  ForeignTensor(const Context& context, tsr_managed_tensor_versioned_t* managed, uint32_t flags = 0,
+                const Queue& queue = {})
+      : ForeignTensor(context) {
+    tsr_import_options_t options = importing(flags);
+    detail::check(tsrTensorFromDLPackVersioned(core_->context, queue.get(), managed, &options, &raw_));
+  }
+  ForeignTensor(ForeignTensor&& other) noexcept
+      : core_(std::move(other.core_)), raw_(std::exchange(other.raw_, nullptr)) {}
+  ForeignTensor& operator=(ForeignTensor&& other) noexcept {
+    core_.swap(other.core_);
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
+  ~ForeignTensor() {
+    if (raw_) tsrReleaseTensor(core_->context, raw_);
+  }
+
+  /// A view, which does not keep the memory.
+  Tensor view() const {
+    if (!raw_) throw Error(TSR_EINVAL, "the tensor was moved from");
+    Shape shape(raw_->shape, raw_->shape + raw_->ndim);
+    return Tensor(raw_->data, raw_->dtype, std::move(shape), raw_->device, {}, raw_->byte_offset);
+  }
+
+ private:
+  explicit ForeignTensor(const Context& context) : core_(context.core_) {}
+  static tsr_import_options_t importing(uint32_t flags) {
+    auto options = detail::sized<tsr_import_options_t>();
+    options.flags = flags;
+    return options;
+  }
+
+  std::shared_ptr<detail::Core> core_;
+  tsr_tensor_t* raw_ = nullptr;
+};
+
+namespace detail {
+
+/// A managed tensor that keeps the tensor's memory until it is deleted.
+template <class Managed>
+Managed* exported(const Context& context, const Tensor& tensor, uint32_t flags,
+                  tsr_status_t (*give)(tsr_context_t, const tsr_tensor_t*, const tsr_export_options_t*, Managed**)) {
+  auto options = sized<tsr_export_options_t>();
+  options.flags = flags;
+  options.release = [](void* kept) { delete static_cast<Tensor*>(kept); };
+  auto kept = std::make_unique<Tensor>(tensor);
+  options.user = kept.get();
+  Managed* managed = nullptr;
+  check(give(context.get(), kept->get(), &options, &managed));
+  kept.release();
+  return managed;
+}
+
+}  // namespace detail
+
+/// The tensor for another library, which calls its deleter. Memory of Memory and of OwnedTensor is kept until then.
+inline tsr_managed_tensor_t* to_dlpack(const Context& context, const Tensor& tensor) {
+  return detail::exported(context, tensor, 0, tsrTensorToDLPack);
+}
+/// The same with a version; `flags` is TSR_DLPACK_READ_ONLY or 0.
+inline tsr_managed_tensor_versioned_t* to_dlpack_versioned(const Context& context, const Tensor& tensor,
+                                                           uint32_t flags = 0) {
+  return detail::exported(context, tensor, flags, tsrTensorToDLPackVersioned);
+}
 
 }  // namespace tsr
 

@@ -17,7 +17,8 @@ BUILD = BIN.parent
 STRICT = "-Wall -Wextra -Wpedantic -Werror"
 PROGRAM = "@jit\ndef next(x: Tensor[N, f32]) -> Tensor[N, f32]:\n    return x + 1\n"
 COMMANDS = ("tesserac", "tessera-opt", "tessera-fmt", "tessera-lsp", "tsr")
-FILES = ("include/tessera.h", "include/tessera.hpp", "include/tessera_frontend.h", "include/tessera_frontend.hpp",
+FILES = ("include/tessera.h", "include/tessera.hpp", "include/tessera_base.hpp", "include/tessera_frontend.h",
+         "include/tessera_frontend.hpp",
          "lib/libtessera.so", "lib/libtessera_frontend.so", "lib/pkgconfig/tessera.pc",
          "lib/pkgconfig/tessera_frontend.pc", "lib/cmake/Tessera/TesseraConfig.cmake", "share/doc/tessera/LICENSE",
          "share/man/man1/tesserac.1", "share/bash-completion/completions/tsr")

@@ -85,7 +85,7 @@ class StandIn : public Device {
     code = std::make_unique<StandInCode>();
     return ok();
   }
-  MemorySource& memory(MemoryKind) override { return *memory_; }
+  MemorySource& own_memory(MemoryKind) override { return *memory_; }
   Status copy(void* to, const void* from, size_t bytes) override { return queue_.copy(to, from, bytes); }
   Status make_stream(std::unique_ptr<Stream>& stream) override { return make_default_stream(stream); }
   Status adopt_stream(void*, std::unique_ptr<Stream>& stream) override { return make_default_stream(stream); }

@@ -1,9 +1,11 @@
 // Structs that begin with their size, and what version 2 of the interface says about all functions.
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <cstring>
 
 #include "runtime/api/sized.h"
+#include "unit/runtime/allocations.h"
 #include "unit/runtime/cuda_sample.h"
 #include "unit/runtime/sample.h"
 
@@ -127,6 +129,39 @@ TEST_CASE("a struct of another size is refused by its name", "[runtime][abi]") {
   check_options<tsr_call_options_t>("tsr_call_options_t", [&](const tsr_call_options_t* options) {
     return tsrCall(function, nullptr, inputs, 1, outputs, 1, options);
   });
+  check_options<tsr_import_options_t>("tsr_import_options_t", [&](const tsr_import_options_t* options) {
+    static tsr_managed_tensor_t managed{};
+    managed.tensor = x.tensor;
+    tsr_tensor_t* tensor = nullptr;
+    return tsrTensorFromDLPack(context, nullptr, &managed, options, &tensor);
+  });
+  check_sizes<tsr_export_options_t>("tsr_export_options_t", [&](tsr_export_options_t* options) {
+    tsr_managed_tensor_t* managed = nullptr;
+    options->release = [](void*) {};
+    tsr_status_t status = tsrTensorToDLPack(context, &x.tensor, options, &managed);
+    if (managed) managed->deleter(managed);
+    return status;
+  });
+  check_sizes<tsr_allocator_t>("tsr_allocator_t", [](tsr_allocator_t* allocator) {
+    allocator->allocate = [](void*, size_t bytes, uint32_t, void*) {
+      return std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    };
+    allocator->free = [](void*, void* memory, size_t, uint32_t, void*) { std::free(memory); };
+    auto options = sized<tsr_context_options_t>();
+    options.allocator = allocator;
+    tsr_context_t made = nullptr;
+    tsr_status_t status = tsrCreateContextWith(&options, &made);
+    tsrDestroyContext(made);
+    return status;
+  });
+  check_sizes<tsr_device_info_t>("tsr_device_info_t",
+                                 [](tsr_device_info_t* info) { return tsrGetDeviceInfo(0, info); });
+  check_sizes<tsr_memory_info_t>("tsr_memory_info_t",
+                                 [&](tsr_memory_info_t* info) { return tsrGetMemoryInfo(context, info); });
+  tsr_kernel_t kernel = nullptr;
+  REQUIRE(tsrGetKernel(loaded.module, "add_one", &kernel) == TSR_SUCCESS);
+  check_sizes<tsr_kernel_info_t>("tsr_kernel_info_t",
+                                 [&](tsr_kernel_info_t* info) { return tsrGetKernelInfo(kernel, info); });
   check_sizes<tsr_tensor_info_t>("tsr_tensor_info_t",
                                  [&](tsr_tensor_info_t* info) { return tsrGetInputInfo(function, 0, info); });
 }
@@ -150,6 +185,31 @@ TEST_CASE("reserved fields and flags that there are not are refused", "[runtime]
   stream_options.flags = TSR_STREAM_ADOPT;
   CHECK(tsrCreateStream(loaded.context, &stream_options, &stream) == TSR_EUNSUPPORTED);
   CHECK(last_error() == "a CPU has no streams of a driver that could be adopted");
+}
+
+TEST_CASE("a warm call allocates nothing", "[runtime][abi]") {
+  PlanBuilder b("chain");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t t = b.temp({"N"}, 0, 1);
+  b.launch("add_one", {x, t}, {"N"});
+  b.launch("add_one", {t, y}, {"N"});
+  Loaded loaded(make_bundle({b.plan}));
+  tsr_function_t function = loaded.function("chain");
+  HostTensor in({3}, {1, 2, 3}), out({3});
+  const tsr_tensor_t* inputs[] = {&in.tensor};
+  tsr_tensor_t* outputs[] = {&out.tensor};
+  auto options = sized<tsr_call_options_t>();
+  size_t made = 0;
+  for (int i = 0; i < 10; ++i) {
+    size_t before = allocations_made;
+    REQUIRE(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_SUCCESS);
+    made = allocations_made - before;
+    if (i == 0) CHECK(made > 0);
+  }
+  CHECK(made == 0);
+  CHECK(out.values() == std::vector<float>{3, 4, 5});
 }
 
 TEST_CASE("a context takes its threads from the options", "[runtime][abi]") {

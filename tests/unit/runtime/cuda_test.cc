@@ -535,6 +535,25 @@ TEST_CASE("a stream of another library becomes one of the context", "[cuda]") {
   for (void* native : {theirs, elsewhere}) gpu.destroy_stream(native);
 }
 
+TEST_CASE("the driver calls back when the work of a stream is over", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  tsr_stream_t stream = nullptr;
+  REQUIRE(tsrCreateStream(loaded.context, nullptr, &stream) == TSR_SUCCESS);
+  int calls = 0;
+  auto count = [](void* user, tsr_status_t status) { *static_cast<int*>(user) += status == TSR_SUCCESS ? 1 : 100; };
+  for (tsr_stream_t each : {static_cast<tsr_stream_t>(nullptr), stream}) {
+    calls = 0;
+    REQUIRE(tsrNotify(loaded.context, each, count, &calls) == TSR_SUCCESS);
+    CHECK(calls == 0);
+    REQUIRE(tsrSynchronize(loaded.context, each, TSR_FOREVER) == TSR_SUCCESS);
+    CHECK(calls == 1);
+  }
+  gpu.fail("cuLaunchHostFunc", 2);
+  CHECK(tsrNotify(loaded.context, stream, count, &calls) == TSR_EOOM);
+  CHECK(calls == 1);
+}
+
 TEST_CASE("waiting for a busy GPU ends with the time", "[cuda]") {
   FakeKnobs knobs;
   knobs.is_busy = true;

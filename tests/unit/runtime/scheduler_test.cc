@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "runtime/core/guard_pages.h"
+#include "unit/runtime/allocations.h"
 
 using namespace tessera::runtime;
 
@@ -45,7 +46,10 @@ void note_runner(void* const* buffers, const int64_t*, int64_t, int64_t, void*) 
 
 }  // namespace
 
+thread_local size_t tessera::test::allocations_made = 0;
+
 void* operator new(size_t bytes) {
+  ++tessera::test::allocations_made;
   if (allocations_left == 0) {
     allocations_left = -1;
     throw std::bad_alloc();

@@ -239,3 +239,133 @@ TEST_CASE("an event may go while its place has not been passed", "[runtime]") {
   CHECK(tsrSynchronize(gate.loaded.context, other, TSR_FOREVER) == TSR_SUCCESS);
   CHECK(copied == 3);
 }
+
+TEST_CASE("work that waits is dropped by tsrCancel, and later work runs", "[runtime]") {
+  Gate gate;
+  tsr_context_t context = gate.loaded.context;
+  std::string bundle = two_copies();
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  HostTensor x({2}, {1, 2}), y({2}, {0, 0}), z({2}, {0, 0});
+  tsr_event_t event = nullptr;
+  REQUIRE(tsrCreateEvent(context, &event) == TSR_SUCCESS);
+  std::vector<tsr_status_t> told;
+  auto note = [](void* user, tsr_status_t status) { static_cast<std::vector<tsr_status_t>*>(user)->push_back(status); };
+  gate.close();
+  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrRecordEvent(event, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrNotify(context, gate.stream, note, &told) == TSR_SUCCESS);
+  REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);
+  gate.open();
+  CHECK(tsrSynchronizeEvent(event, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_ECANCELED);
+  CHECK(last_error() == "work of the stream was dropped by tsrCancel");
+  CHECK(y.values() == std::vector<float>{0, 0});
+  CHECK(told == std::vector<tsr_status_t>{TSR_ECANCELED});
+  REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);  // of nothing
+  REQUIRE(call(function, {&x.tensor}, {&z.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrNotify(context, gate.stream, note, &told) == TSR_SUCCESS);
+  CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(z.values() == std::vector<float>{1, 2});
+  CHECK(told == std::vector<tsr_status_t>{TSR_ECANCELED, TSR_SUCCESS});
+}
+
+TEST_CASE("a call that runs ends before its next step when it is cancelled", "[runtime]") {
+  Loaded loaded(two_copies());
+  struct Watch {
+    tsr_context_t context;
+    tsr_stream_t stream;
+    int steps;
+  };
+  auto cancel = [](void* user, const tsr_trace_tensor_t* tensor) {
+    auto& watch = *static_cast<Watch*>(user);
+    if (tensor->kind != TSR_TRACE_RESULT) return;
+    ++watch.steps;
+    tsrCancel(watch.context, watch.stream);
+  };
+  tsr_stream_t beside = nullptr;
+  REQUIRE(tsrCreateStream(loaded.context, nullptr, &beside) == TSR_SUCCESS);
+  for (tsr_stream_t stream : {static_cast<tsr_stream_t>(nullptr), beside}) {
+    Watch watch{loaded.context, stream, 0};
+    REQUIRE(tsrSetTrace(loaded.context, cancel, &watch) == TSR_SUCCESS);
+    HostTensor x({2}, {1, 2}), y({2});
+    tsr_status_t status = call(loaded.function("twice"), {&x.tensor}, {&y.tensor}, stream);
+    if (stream) {
+      CHECK(status == TSR_SUCCESS);
+      status = tsrSynchronize(loaded.context, stream, TSR_FOREVER);
+    }
+    CHECK(status == TSR_ECANCELED);
+    CHECK(last_error() == "twice: it was ended by tsrCancel");
+    CHECK(watch.steps == 1);
+    REQUIRE(tsrSetTrace(loaded.context, nullptr, nullptr) == TSR_SUCCESS);
+    CHECK(call(loaded.function("twice"), {&x.tensor}, {&y.tensor}, stream) == TSR_SUCCESS);
+    CHECK(tsrSynchronize(loaded.context, stream, TSR_FOREVER) == TSR_SUCCESS);
+  }
+}
+
+TEST_CASE("a function is called when work is over, and may not wait", "[runtime]") {
+  Loaded loaded(two_copies());
+  struct Done {
+    tsr_context_t context;
+    tsr_status_t status = TSR_EINTERNAL, waited = TSR_SUCCESS;
+    std::thread::id thread;
+  } done{loaded.context, TSR_EINTERNAL, TSR_SUCCESS, {}};
+  auto note = [](void* user, tsr_status_t status) {
+    auto& seen = *static_cast<Done*>(user);
+    seen.status = status;
+    seen.waited = tsrSynchronize(seen.context, nullptr, 0);
+    seen.thread = std::this_thread::get_id();
+  };
+  REQUIRE(tsrNotify(loaded.context, nullptr, note, &done) == TSR_SUCCESS);
+  CHECK(done.status == TSR_SUCCESS);
+  CHECK(done.waited == TSR_EINVAL);
+  CHECK(done.thread == std::this_thread::get_id());
+  tsr_stream_t stream = nullptr;
+  REQUIRE(tsrCreateStream(loaded.context, nullptr, &stream) == TSR_SUCCESS);
+  REQUIRE(tsrNotify(loaded.context, stream, note, &done) == TSR_SUCCESS);
+  REQUIRE(tsrSynchronize(loaded.context, stream, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(done.thread != std::this_thread::get_id());
+  CHECK(done.waited == TSR_EINVAL);
+  CHECK(tsrNotify(loaded.context, stream, nullptr, nullptr) == TSR_EINVAL);
+  CHECK(last_error() == "the function to be called is NULL");
+}
+
+TEST_CASE("a log is told what nobody would learn otherwise", "[runtime]") {
+  std::vector<std::string> messages;
+  auto write = [](void* user, const tsr_log_message_t* message) {
+    CHECK(message->size == sizeof *message);
+    static_cast<std::vector<std::string>*>(user)->push_back(std::to_string(message->kind) + " " + message->text);
+  };
+  auto options = sized<tsr_context_options_t>();
+  options.log = write;
+  options.log_user = &messages;
+  tsr_context_t context = nullptr;
+  ::setenv("TSR_THREADS", "many", 1);
+  tsr_status_t status = tsrCreateContextWith(&options, &context);
+  ::unsetenv("TSR_THREADS");
+  REQUIRE(status == TSR_SUCCESS);
+  std::string bundle = two_copies();
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  auto limits = sized<tsr_limits_t>();
+  limits.steps = 1;
+  REQUIRE(tsrSetLimits(context, &limits) == TSR_SUCCESS);
+  HostTensor x({2}, {1, 2}), y({2});
+  for (bool destroys : {true, false}) {
+    tsr_stream_t stream = nullptr;
+    REQUIRE(tsrCreateStream(context, nullptr, &stream) == TSR_SUCCESS);
+    REQUIRE(call(function, {&x.tensor}, {&y.tensor}, stream) == TSR_SUCCESS);
+    if (destroys) REQUIRE(tsrDestroyStream(stream) == TSR_SUCCESS);
+  }
+  REQUIRE(tsrDestroyContext(context) == TSR_SUCCESS);
+  const std::string lost =
+      "2 a stream ended with a failure that nobody had waited for: twice: it was ended after 1 steps of its plan, the "
+      "most that it was given";
+  CHECK(messages == std::vector<std::string>{"2 TSR_THREADS is 'many', which is no number of threads, and is not used",
+                                             "1 a module was loaded; of its targets cpu:x86-64-v3 was chosen", lost,
+                                             lost});
+}

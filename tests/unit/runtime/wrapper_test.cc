@@ -95,8 +95,8 @@ using Floats = std::vector<float>;
 
 TEST_CASE("the wrapper uses every function of tessera.h", "[runtime]") {
   std::set<std::string> declared = functions_in(text_of("tessera.h"), R"(TSR_API [^(]*(tsr[A-Z]\w+)\()");
-  CHECK(declared.size() == 42);
-  std::set<std::string> used = functions_in(text_of("tessera.hpp"), R"(\b(tsr[A-Z]\w+))");
+  CHECK(declared.size() == 56);
+  std::set<std::string> used = functions_in(text_of("tessera.hpp") + text_of("tessera_base.hpp"), R"(\b(tsr[A-Z]\w+))");
   // Each is the function behind it with nothing for the argument that it lacks.
   for (const char* general : {"tsrCreateContext", "tsrLoadModule"}) {
     used.insert(general);

@@ -294,6 +294,16 @@ int cuDeviceGet(DeviceHandle* device, int index) {
   return index < machine().knobs.devices ? success : error_invalid_device;
 }
 
+int cuDeviceGetName(char* name, int size, DeviceHandle device) {
+  std::snprintf(name, size_t(size), "fake GPU %d", device - 100);
+  return enter("cuDeviceGetName", false);
+}
+
+int cuDeviceTotalMem_v2(size_t* bytes, DeviceHandle) {
+  *bytes = machine().knobs.memory;
+  return enter("cuDeviceTotalMem_v2", false);
+}
+
 int cuDeviceGetAttribute(int* value, int attribute, DeviceHandle) {
   Lock lock(machine().mutex);
   const FakeKnobs& knobs = machine().knobs;
@@ -463,6 +473,13 @@ int cuStreamDestroy_v2(StreamHandle handle) {
   machine().streams.erase(doomed);
   delete doomed;
   --machine().counts.streams;
+  return success;
+}
+
+int cuLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* user) {
+  Lock lock(machine().mutex);
+  if (int result = enter("cuLaunchHostFunc")) return result;
+  stream_of(stream).waiting.push_back([=] { function(user); });
   return success;
 }
 
