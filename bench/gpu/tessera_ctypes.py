@@ -94,7 +94,8 @@ class Library:
 
 class ContextOptions(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_char_p), ("checks", ctypes.c_uint32),
-                ("threads", ctypes.c_uint32)]
+                ("threads", ctypes.c_uint32), ("allocator", ctypes.c_void_p), ("log", ctypes.c_void_p),
+                ("log_user", ctypes.c_void_p)]
 
 
 class ModuleOptions(ctypes.Structure):

@@ -63,7 +63,7 @@ Status create_context(const tsr_context_options_t* given, tsr_context_t* context
   made->log = {options.log, options.log_user};
   if (const char* text = std::getenv("TSR_THREADS"); text && options.threads == 0 && !parse_threads(text)) {
     made->log.tell(TSR_LOG_WARNING, tessera::format::cat("TSR_THREADS is ", tessera::format::in_quotes(text),
-                                                         ", which is no number of threads, and is not used"));
+                                                         ", which is not a number of threads, and is not used"));
   }
   if (checks & ~TSR_CHECK_ALL) return invalid("the checks ", checks, " are not a sum of TSR_CHECK_...");
   uint32_t more = 0;

@@ -172,11 +172,28 @@ Status run_launch(Context& context, const Kernel& kernel, LaunchWork& work, Queu
   return context.debug->check_memory(where, nameless);
 }
 
+/// Of code without metadata, for which the program says everything.
+Status launch_bare(Kernel& kernel, Stream& stream, const tsr_launch_t& launch, void** args, size_t nargs) {
+  const std::pair<const char*, uint32_t> wanted[] = {{"grid_x", launch.grid_x},   {"grid_y", launch.grid_y},
+                                                     {"grid_z", launch.grid_z},   {"block_x", launch.block_x},
+                                                     {"block_y", launch.block_y}, {"block_z", launch.block_z}};
+  for (auto [name, value] : wanted) {
+    if (value > 0) continue;
+    return invalid(kernel.meta->name, ": ", name, " is 0; code without a bundle does not say what it is to be");
+  }
+  if (!args && nargs != 0) return invalid(kernel.meta->name, ": the arguments are NULL");
+  for (size_t i = 0; i < nargs; ++i) {
+    if (!args[i]) return invalid(kernel.meta->name, ": argument ", i, " is NULL");
+  }
+  return stream.submit([&](Queue& queue) { return queue.launch_bare(kernel.code, launch, args, nargs); });
+}
+
 Status launch_kernel(Kernel& kernel, tsr_stream_t handle, const tsr_launch_t& launch, void** args, size_t nargs) {
   Context* context = kernel.module->context;
   Stream* stream = nullptr;
   if (Status status = find_stream(*context, handle, &stream); status.failed()) return status;
   if (!kernel.module->has_code()) return invalid(kernel.meta->name, ": the module was loaded without code");
+  if (kernel.module->is_bare) return launch_bare(kernel, *stream, launch, args, nargs);
   size_t buffers = kernel.meta->buffers.size();
   size_t dims = kernel.meta->dims.size();
   if (nargs != buffers + dims) {
@@ -240,6 +257,10 @@ Status bind_parameters(Module& module, const char* const* names, const tsr_tenso
   return ok();
 }
 
+Status unlisted(const Module& module) {
+  return fail(TSR_EUNSUPPORTED, "the module is ", module.target, " without a bundle, which does not list its kernels");
+}
+
 tsr_kernel_info_t describe_kernel(const Kernel& kernel) {
   const tessera::format::KernelMeta& meta = *kernel.meta;
   tsr_kernel_info_t info{};
@@ -297,7 +318,14 @@ tsr_status_t tsrGetModuleTarget(tsr_module_t module, const char** target) {
 tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* kernel) {
   return with(module, [&](Module& found) {
     if (!name || !kernel) return invalid("the name or the place for the kernel is NULL");
-    Kernel* of_name = found.find_kernel(name);
+    Kernel* of_name = nullptr;
+    *kernel = nullptr;
+    if (found.is_bare) {
+      Status status = found.find_bare_kernel(name, &of_name);
+      if (!status.failed()) *kernel = of_name->handle.get();
+      return status;
+    }
+    of_name = found.find_kernel(name);
     *kernel = of_name ? of_name->handle.get() : nullptr;
     if (of_name) return ok();
     return fail(TSR_ENOTFOUND, "the bundle has no kernel ", in_quotes(name), " for ", found.target);
@@ -307,6 +335,7 @@ tsr_status_t tsrGetKernel(tsr_module_t module, const char* name, tsr_kernel_t* k
 tsr_status_t tsrGetKernelCount(tsr_module_t module, size_t* count) {
   return with(module, [&](Module& found) {
     if (!count) return invalid("the place for the count is NULL");
+    if (found.is_bare) return unlisted(found);
     *count = found.kernels.size();
     return ok();
   });
@@ -315,6 +344,7 @@ tsr_status_t tsrGetKernelCount(tsr_module_t module, size_t* count) {
 tsr_status_t tsrGetKernelName(tsr_module_t module, size_t index, const char** name) {
   return with(module, [&](Module& found) {
     if (!name) return invalid("the place for the name is NULL");
+    if (found.is_bare) return unlisted(found);
     if (index >= found.kernels.size()) {
       return fail(TSR_ENOTFOUND, "the bundle has ", found.kernels.size(), " kernels for ", found.target);
     }

@@ -29,6 +29,9 @@ class DebugDevice : public Device {
               std::unique_ptr<Code>& code) override {
     return device_->load(bundle, target, flags, code);
   }
+  Status load_bare(std::string_view image, uint32_t flags, std::unique_ptr<Code>& code) override {
+    return device_->load_bare(image, flags, code);
+  }
   Status copy(void* to, const void* from, size_t bytes) override {
     return device_->copy(to, from, bytes);
   }

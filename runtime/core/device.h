@@ -27,6 +27,10 @@ class Code {
   virtual ~Code() = default;
   /// The kernel that `meta` describes, ready to be launched. `meta` outlives the code.
   virtual Status find(const format::KernelMeta& meta, void** kernel) = 0;
+  /// The kernel of that symbol, in code of load_bare(). It lives as long as the code.
+  virtual Status find_bare(const std::string& name, void** /*kernel*/) {
+    return fail(TSR_EINTERNAL, name, ": this code came with metadata");
+  }
 };
 
 struct Launch {
@@ -61,6 +65,11 @@ class Queue {
   virtual Status fill(void* to, uint64_t pattern, size_t width, size_t bytes) = 0;
   /// Copies to memory of the host; the bytes are there on return.
   virtual Status read(void* to, const void* from, size_t bytes) = 0;
+
+  /// Launches a kernel of find_bare() with the driver's arguments, which have been read on return.
+  virtual Status launch_bare(void* /*kernel*/, const tsr_launch_t&, void** /*args*/, size_t /*nargs*/) {
+    return fail(TSR_EINTERNAL, "this device has no code without metadata");
+  }
 
   /// Records what the work puts into the queue that it gets; nothing of it runs. Null where the device has no
   /// recordings or cannot make this one, and for work that fails or is too much for one.
@@ -152,6 +161,9 @@ class Device {
   /// Loads the target's kernels. `flags` are those of tsr_module_options_t.
   virtual Status load(const format::BundleView& bundle, std::string_view target, uint32_t flags,
                       std::unique_ptr<Code>& code) = 0;
+
+  /// Loads code that comes without a bundle: PTX, or an ELF object.
+  virtual Status load_bare(std::string_view image, uint32_t flags, std::unique_ptr<Code>& code);
 
   /// The device's own memory, or that of the program.
   MemorySource& memory(MemoryKind kind) {

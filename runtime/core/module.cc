@@ -223,18 +223,24 @@ class ModuleLoader {
   std::vector<format::EntryPlan> entries_;  ///< beside the manifest's, until functions have them
 };
 
-Status check_image_kind(std::string_view image) {
-  if (image.starts_with("\x7f"
-                        "ELF")) {
-    return fail(TSR_EUNSUPPORTED,
-                "the image is an ELF object, which has no kernel metadata; "
-                "load the bundle it belongs to");
-  }
-  if (image.starts_with("//") || image.starts_with(".version")) {
-    return fail(TSR_EUNSUPPORTED,
-                "the image is PTX, which has no kernel metadata; "
-                "load the bundle it belongs to");
-  }
+bool is_elf(std::string_view image) {
+  return image.starts_with("\x7f"
+                           "ELF");
+}
+
+bool is_ptx(std::string_view image) {
+  return image.starts_with("//") || image.starts_with(".version");
+}
+
+Status load_bare_module(Context& context, std::string_view image, uint32_t flags, std::unique_ptr<Module>& module) {
+  if (flags & TSR_NO_CODE) return invalid("the image has nothing but code, and TSR_NO_CODE loads none");
+  auto made = std::make_unique<Module>();
+  made->context = &context;
+  made->flags = flags;
+  made->is_bare = true;
+  made->target = is_ptx(image) ? "PTX" : "cubin";
+  if (Status status = context.device->load_bare(image, flags, made->code); status.failed()) return status;
+  module = std::move(made);
   return ok();
 }
 
@@ -256,7 +262,7 @@ tsr_tensor_info_t describe_parameter(const Parameter& parameter) {
 
 Status load_module(Context& context, std::string_view image, std::optional<format::MappedFile> file, uint32_t flags,
                    std::unique_ptr<Module>& module) {
-  if (Status status = check_image_kind(image); status.failed()) return status;
+  if (is_elf(image) || is_ptx(image)) return load_bare_module(context, image, flags, module);
   auto bundle = format::BundleView::open(image);
   if (!bundle) return fail(TSR_EIMAGE, bundle.error().text);
   auto made = std::make_unique<Module>();
@@ -265,6 +271,28 @@ Status load_module(Context& context, std::string_view image, std::optional<forma
   made->manifest = bundle->manifest();
   if (Status status = ModuleLoader(*made, *bundle, flags).load(); status.failed()) return status;
   module = std::move(made);
+  return ok();
+}
+
+Status Device::load_bare(std::string_view image, uint32_t, std::unique_ptr<Code>&) {
+  return fail(TSR_EUNSUPPORTED, "the image is ", is_ptx(image) ? "PTX" : "an ELF object",
+              ", which has no kernel metadata; load the bundle it belongs to");
+}
+
+Status Module::find_bare_kernel(const std::string& name, Kernel** kernel) {
+  std::lock_guard lock(bare_mutex);
+  for (Kernel& known : kernels) {
+    if (known.meta->name == name) {
+      *kernel = &known;
+      return ok();
+    }
+  }
+  void* found = nullptr;
+  if (Status status = this->code->find_bare(name, &found); status.failed()) return status;
+  format::KernelMeta& meta = bare_metas.emplace_back();
+  meta.name = name;
+  meta.block = {0, 0, 0};
+  *kernel = &kernels.emplace_back(this, &meta, found);
   return ok();
 }
 

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,10 +54,17 @@ struct Module {
   std::vector<Parameter> parameters;                 ///< beside manifest.params
   std::vector<Memory> parameter_memory;              ///< copies of the bundle's weights
 
+  /// Of code that came without a bundle: kernels are added as they are asked for.
+  bool is_bare = false;
+  std::mutex bare_mutex;  ///< guards then the next, and `kernels`
+  std::deque<format::KernelMeta> bare_metas;
+
   const Handle<tsr_module_t> handle{this};
 
   bool has_code() const { return !(flags & TSR_NO_CODE); }
   Kernel* find_kernel(std::string_view name);
+  /// The same of bare code.
+  Status find_bare_kernel(const std::string& name, Kernel** kernel);
   Parameter* find_parameter(std::string_view name);
 };
 

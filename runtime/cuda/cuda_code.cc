@@ -41,17 +41,31 @@ class CudaCode : public Code {
     return made.prepare(known == module_of_.end() ? modules_.front() : known->second);
   }
 
+  Status find_bare(const std::string& name, void** kernel) override {
+    FunctionHandle function = nullptr;
+    auto known = module_of_.find(name);
+    ModuleHandle module = known == module_of_.end() ? modules_.front() : known->second;
+    Status status = gpu_.run(gpu_.driver().module_function, &function, module, name.c_str());
+    if (status.failed()) {
+      return fail(status.code == TSR_EIMAGE ? TSR_ENOTFOUND : status.code, "the image has no kernel ",
+                  format::in_quotes(name), ": ", status.text);
+    }
+    *kernel = &bare_kernels_.emplace_back(gpu_, name, function);
+    return ok();
+  }
+
  private:
   const Gpu& gpu_;
   std::vector<ModuleHandle> modules_;
   std::map<std::string, ModuleHandle, std::less<>> module_of_;  ///< by the kernel's symbol
   std::deque<CudaKernel> kernels_;
+  std::deque<BareCudaKernel> bare_kernels_;
 };
 
-/// `is_other`: the cubin is sound, and for another architecture.
-Status load_cubin(const Gpu& gpu, const std::string& path, std::string_view file, CudaCode& code, bool& is_other) {
+/// `title` names it; `is_other`: the cubin is sound, and for another architecture.
+Status load_cubin(const Gpu& gpu, const std::string& title, std::string_view file, CudaCode& code, bool& is_other) {
   format::Result<std::vector<format::CubinPart>> parts = format::cubin_parts(file);
-  if (!parts) return fail(TSR_EIMAGE, "the bundle's ", path, " is not a cubin");
+  if (!parts) return fail(TSR_EIMAGE, title, " is not a cubin");
   for (const format::CubinPart& part : *parts) {
     ModuleHandle module = nullptr;
     int result = gpu.result(gpu.driver().module_load, &module, static_cast<const void*>(part.object.data()), 0u,
@@ -63,7 +77,7 @@ Status load_cubin(const Gpu& gpu, const std::string& path, std::string_view file
     Status status = gpu.driver().error(gpu.driver().module_load.symbol, result);
     is_other = result == error_no_binary_for_gpu;
     bool is_image = result == error_invalid_image || is_other;
-    return fail(status.code, "the bundle's ", path, ": ", status.text,
+    return fail(status.code, title, ": ", status.text,
                 is_image ? cat("; ", gpu.name(), " has compute capability ", gpu.capability_text()) : "",
                 is_other ? ": compile for it with tesserac --target, or let the driver compile the bundle's "
                            "PTX with tsr --allow-jit (the load flag TSR_ALLOW_JIT)"
@@ -72,7 +86,7 @@ Status load_cubin(const Gpu& gpu, const std::string& path, std::string_view file
   return ok();
 }
 
-Status load_ptx(const Gpu& gpu, const std::string& path, std::string_view text, CudaCode& code) {
+Status load_ptx(const Gpu& gpu, const std::string& title, std::string_view text, CudaCode& code) {
   ModuleHandle module = nullptr;
   std::string image(text);  // the driver reads up to a zero byte
   std::string log(8192, '\0');
@@ -86,10 +100,49 @@ Status load_ptx(const Gpu& gpu, const std::string& path, std::string_view text, 
   }
   log.resize(std::strlen(log.c_str()));
   while (log.ends_with('\n')) log.pop_back();
-  return fail(status.code, "the bundle's ", path, ": ", status.text, log.empty() ? "" : ": ", log);
+  return fail(status.code, title, ": ", status.text, log.empty() ? "" : ": ", log);
 }
 
 }  // namespace
+
+Status BareCudaKernel::check_count(size_t nargs) const {
+  const auto& info = gpu_.driver().param_info;
+  if (!info.function) return ok();
+  size_t count = 0, offset = 0, bytes = 0;
+  while (gpu_.result(info, function_, count, &offset, &bytes) == success) ++count;
+  if (count == nargs) return ok();
+  return invalid("kernel ", format::in_quotes(name_), ": expected ", count, " arguments, got ", nargs);
+}
+
+Status BareCudaKernel::launch(const tsr_launch_t& launch, void** args, size_t nargs, StreamHandle stream) const {
+  constexpr unsigned without_asking = 48 << 10;
+  if (Status status = check_count(nargs); status.failed()) return status;
+  const Driver& driver = gpu_.driver();
+  Status status;
+  if (launch.smem_bytes > without_asking) {
+    status = gpu_.run(driver.set_function_attribute, function_, function_max_dynamic_shared_bytes,
+                      int(launch.smem_bytes));
+  }
+  void** no_extra = nullptr;
+  if (!status.failed()) {
+    status = gpu_.run(driver.launch, function_, launch.grid_x, launch.grid_y, launch.grid_z, launch.block_x,
+                      launch.block_y, launch.block_z, launch.smem_bytes, stream, args, no_extra);
+  }
+  return status.failed() ? fail(status.code, "kernel ", format::in_quotes(name_), ": ", status.text) : status;
+}
+
+Status load_bare_cuda_code(const Gpu& gpu, std::string_view image, uint32_t flags, std::unique_ptr<Code>& code) {
+  auto loaded = std::make_unique<CudaCode>(gpu);
+  bool is_cubin = image.starts_with('\x7f'), is_other = false;
+  if (!is_cubin && !(flags & TSR_ALLOW_JIT)) {
+    return fail(TSR_EUNSUPPORTED,
+                "the image is PTX, which the driver would have to compile; the load flag TSR_ALLOW_JIT lets it");
+  }
+  Status status = is_cubin ? load_cubin(gpu, "the image", image, *loaded, is_other)
+                           : load_ptx(gpu, "the image", image, *loaded);
+  if (!status.failed()) code = std::move(loaded);
+  return status;
+}
 
 Status load_cuda_code(const Gpu& gpu, const format::BundleView& bundle, std::string_view target,
                       uint32_t flags, std::unique_ptr<Code>& code) {
@@ -101,11 +154,11 @@ Status load_cuda_code(const Gpu& gpu, const format::BundleView& bundle, std::str
   Status status;
   if (cubin) {
     bool is_other = false;
-    status = load_cubin(gpu, cubin_path, cubin->bytes, *loaded, is_other);
+    status = load_cubin(gpu, cat("the bundle's ", cubin_path), cubin->bytes, *loaded, is_other);
     bool compiles = is_other && ptx && (flags & TSR_ALLOW_JIT);
     if (compiles) {
       loaded->clear();
-      status = load_ptx(gpu, ptx_path, ptx->bytes, *loaded);
+      status = load_ptx(gpu, cat("the bundle's ", ptx_path), ptx->bytes, *loaded);
     }
   } else if (!ptx) {
     status = fail(TSR_EIMAGE, "the bundle has neither ", cubin_path, " nor ", ptx_path);
@@ -114,7 +167,7 @@ Status load_cuda_code(const Gpu& gpu, const format::BundleView& bundle, std::str
                   " as PTX only, which the driver would have to compile: tesserac --cubin stores "
                   "machine code, tsr --allow-jit (the load flag TSR_ALLOW_JIT) lets the driver");
   } else {
-    status = load_ptx(gpu, ptx_path, ptx->bytes, *loaded);
+    status = load_ptx(gpu, cat("the bundle's ", ptx_path), ptx->bytes, *loaded);
   }
   if (!status.failed()) code = std::move(loaded);
   return status;

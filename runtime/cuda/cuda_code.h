@@ -42,6 +42,26 @@ class CudaKernel {
   TensorMaps maps_;
 };
 
+/// A kernel of which only its symbol is known.
+class BareCudaKernel {
+ public:
+  BareCudaKernel(const Gpu& gpu, std::string name, FunctionHandle function)
+      : gpu_(gpu), name_(std::move(name)), function_(function) {}
+
+  Status launch(const tsr_launch_t& launch, void** args, size_t nargs, StreamHandle stream) const;
+
+ private:
+  /// Where the driver knows how many parameters there are, the number is compared.
+  Status check_count(size_t nargs) const;
+
+  const Gpu& gpu_;
+  std::string name_;
+  FunctionHandle function_;
+};
+
+/// Loads PTX, when `flags` has TSR_ALLOW_JIT, or a cubin that comes without a bundle.
+Status load_bare_cuda_code(const Gpu& gpu, std::string_view image, uint32_t flags, std::unique_ptr<Code>& code);
+
 /// Loads the target's cubin, or its PTX when `flags` has TSR_ALLOW_JIT.
 Status load_cuda_code(const Gpu& gpu, const format::BundleView& bundle, std::string_view target,
                       uint32_t flags, std::unique_ptr<Code>& code);

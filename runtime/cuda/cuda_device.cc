@@ -65,6 +65,10 @@ class CudaDevice : public Device {
     return load_cuda_code(*gpu_, bundle, target, flags, code);
   }
 
+  Status load_bare(std::string_view image, uint32_t flags, std::unique_ptr<Code>& code) override {
+    return load_bare_cuda_code(*gpu_, image, flags, code);
+  }
+
   Status copy(void* to, const void* from, size_t bytes) override {
     return gpu_->run(gpu_->driver().copy, reinterpret_cast<Address>(to),
                      reinterpret_cast<Address>(from), bytes);

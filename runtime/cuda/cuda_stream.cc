@@ -113,6 +113,11 @@ class CudaQueue : public Queue {
     return waits_ ? wait(kernel.meta().name) : ok();
   }
 
+  Status launch_bare(void* kernel, const tsr_launch_t& launch, void** args, size_t nargs) override {
+    Status status = static_cast<BareCudaKernel*>(kernel)->launch(launch, args, nargs, stream_);
+    return status.failed() || !waits_ ? status : wait("");
+  }
+
   Status copy(void* to, const void* from, size_t bytes) override {
     return in_order({{from, bytes, false}, {to, bytes, true}}, false, [&] {
       return gpu_.run(gpu_.driver().copy_async, address_of(to), address_of(from), bytes, stream_);

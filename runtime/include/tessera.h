@@ -239,7 +239,9 @@ typedef struct {
   uint32_t reserved;
 } tsr_module_options_t;
 
-/* Loads a bundle. The image is copied where needed and may be freed afterwards. Everything in it is
+/* Loads a bundle. On a GPU the image may also be a cubin or, with TSR_ALLOW_JIT, PTX: code that no
+ * bundle describes. Such a module has no entries and does not list its kernels, and a launch says all
+ * that metadata would (tsrLaunch). The image is copied where needed and may be freed afterwards. Everything in it is
  * checked first; the best code variant that this machine has the features for is chosen.
  * [waits] */
 TSR_API tsr_status_t tsrLoadModule(tsr_context_t context, const void* image, size_t size,
@@ -293,7 +295,10 @@ typedef struct {
  * then to the results (each one the address of a pointer variable), then to each free dim as a
  * uint32_t. The grid must not have more programs than the kernel's metadata gives for these dims;
  * a grid of 0, 0, 0 stands for all of them. A CPU ignores block_* and smem_bytes; on a GPU they are
- * 0 or what the metadata says. [waits] */
+ * 0 or what the metadata says.
+ * A kernel of a cubin or of PTX without a bundle takes `args` as the driver does: one pointer to each
+ * parameter in its order, whatever it is. All six extents and smem_bytes are the launch's, and nothing
+ * but their number is checked, where the driver knows it (CUDA 12.4). [waits] */
 TSR_API tsr_status_t tsrLaunch(tsr_kernel_t kernel, tsr_stream_t stream, tsr_launch_t launch,
                                void** args, size_t nargs);
 

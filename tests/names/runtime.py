@@ -168,13 +168,17 @@ def pooled():
 
 
 def jit():
-    """A bundle with PTX alone is refused, unless the driver may compile it; bare PTX is not loaded."""
+    """A bundle with PTX alone is refused, unless the driver may compile it, and so is bare PTX."""
     image = bundle("add_one.tsr", GPU).read_bytes()
     with abi.Context("cuda:0") as context:
         assert context.load(image)[0] == abi.EUNSUPPORTED
         has(abi.last_error(), r"TSR_ALLOW_JIT")
         assert context.load(image, 1)[0] == 0  # the driver of the tests takes it
-        assert context.load(dump("add_one.tsr", "ptx").encode(), 1)[0] == abi.EUNSUPPORTED
+        ptx = dump("add_one.tsr", "ptx").encode()
+        assert context.load(ptx)[0] == abi.EUNSUPPORTED
+        has(abi.last_error(), r"TSR_ALLOW_JIT")
+    with abi.Context() as context:
+        assert context.load(ptx, 1)[0] == abi.EUNSUPPORTED
         has(abi.last_error(), r"load the bundle it belongs to")
 
 

@@ -274,3 +274,53 @@ TEST_CASE("donated inputs must be memory of the GPU", "[cuda]") {
   REQUIRE(call(loaded.function("step"), {&device.tensor}, {&out}) == TSR_SUCCESS);
   CHECK(out.data == device.tensor.data);
 }
+
+TEST_CASE("PTX and cubins without a bundle are loaded, and launched as the launch says", "[cuda]") {
+  FakeGpu gpu;
+  const std::string ptx = ".version 8.0\n.target sm_90\n.visible .entry add_one(\n";
+  tsr_context_t context = nullptr;
+  REQUIRE(create_on("cuda:0", &context) == TSR_SUCCESS);
+  tsr_module_t module = nullptr;
+  CHECK(load_with(context, ptx, 0, &module) == TSR_EUNSUPPORTED);
+  CHECK(last_error() ==
+        "the image is PTX, which the driver would have to compile; the load flag TSR_ALLOW_JIT lets it");
+  CHECK(load_with(context, ptx, TSR_ALLOW_JIT | TSR_NO_CODE, &module) == TSR_EINVAL);
+  CHECK(load_with(context, "// no version\n", TSR_ALLOW_JIT, &module) == TSR_EIMAGE);
+  CHECK(last_error().find("the image: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX") == 0);
+  CHECK(load_with(context, "\x7f" "ELF and no more", 0, &module) == TSR_EIMAGE);
+  CHECK(last_error() == "the image is not a cubin");
+  std::string cubin;
+  auto keep = [&](format::Manifest&, std::map<std::string, std::string>& files) {
+    cubin = files.at("kernels/cuda-sm_90a/kernels.cubin");
+  };
+  changed_bundle(CudaBundle{{add_one_plan()}}.bytes(), keep);
+  for (const std::string& image : {ptx, cubin}) {
+    REQUIRE(load_with(context, image, TSR_ALLOW_JIT, &module) == TSR_SUCCESS);
+    size_t count = 0;
+    CHECK(tsrGetFunctionCount(module, &count) == TSR_SUCCESS);
+    CHECK(count == 0);
+    CHECK(tsrGetKernelCount(module, &count) == TSR_EUNSUPPORTED);
+    const char* target = nullptr;
+    REQUIRE(tsrGetModuleTarget(module, &target) == TSR_SUCCESS);
+    CHECK(target == std::string(image == ptx ? "PTX" : "cubin"));
+    tsr_kernel_t kernel = nullptr, again = nullptr;
+    CHECK(tsrGetKernel(module, "none", &kernel) == TSR_ENOTFOUND);
+    CHECK(last_error().find("the image has no kernel 'none': cuModuleGetFunction") == 0);
+    REQUIRE(tsrGetKernel(module, "add_one", &kernel) == TSR_SUCCESS);
+    REQUIRE(tsrGetKernel(module, "add_one", &again) == TSR_SUCCESS);
+    CHECK(kernel == again);
+    CudaTensor x(context, {3}, {1, 2, 3}), y(context, {3});
+    uint32_t n = 3;
+    void* args[] = {&x.tensor.data, &y.tensor.data, &n};
+    CHECK(tsrLaunch(kernel, nullptr, {1, 1, 1, 32, 0, 1, 0}, args, 3) == TSR_EINVAL);
+    CHECK(last_error() == "add_one: block_y is 0; code without a bundle does not say what it is to be");
+    CHECK(tsrLaunch(kernel, nullptr, {1, 1, 1, 32, 1, 1, 0}, args, 2) == TSR_EINVAL);
+    CHECK(last_error() == "kernel 'add_one': expected 3 arguments, got 2");
+    REQUIRE(tsrLaunch(kernel, nullptr, {1, 1, 1, 32, 1, 1, 128}, args, 3) == TSR_SUCCESS);
+    CHECK(gpu.launches().back().block[0] == 32);
+    CHECK(gpu.launches().back().shared_bytes == 128);
+    CHECK(y.values() == std::vector<float>{2, 3, 4});
+    CHECK(tsrUnloadModule(module) == TSR_SUCCESS);
+  }
+  tsrDestroyContext(context);
+}

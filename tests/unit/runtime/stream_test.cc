@@ -365,7 +365,8 @@ TEST_CASE("a log is told what nobody would learn otherwise", "[runtime]") {
   const std::string lost =
       "2 a stream ended with a failure that nobody had waited for: twice: it was ended after 1 steps of its plan, the "
       "most that it was given";
-  CHECK(messages == std::vector<std::string>{"2 TSR_THREADS is 'many', which is no number of threads, and is not used",
-                                             "1 a module was loaded; of its targets cpu:x86-64-v3 was chosen", lost,
-                                             lost});
+  const std::string unread = "2 TSR_THREADS is 'many', which is not a number of threads, and is not used";
+  const std::vector<std::string> wanted = {unread,
+                                           "1 a module was loaded; of its targets cpu:x86-64-v3 was chosen", lost, lost};
+  CHECK(messages == wanted);
 }

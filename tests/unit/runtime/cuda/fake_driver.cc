@@ -664,6 +664,10 @@ int cuModuleLoadDataEx(ModuleHandle* handle, const void* image, unsigned count, 
   return success;
 }
 
+int cuFuncGetParamInfo(FunctionHandle handle, size_t index, size_t*, size_t*) {
+  return index < std::strlen(reinterpret_cast<Function*>(handle)->kernel->params) ? success : invalid_value;
+}
+
 int cuModuleUnload(ModuleHandle handle) {
   Lock lock(machine().mutex);
   run_everything();
