@@ -1,5 +1,6 @@
 // tessera.hpp: values, failures, lifetimes, and traces.
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -388,4 +389,75 @@ TEST_CASE("a trace is told of calls, of queued ones that they were made with", "
   chain.call({x}, {y});
   CHECK(heard == 6);
   CHECK(told.size() == 6);
+}
+
+TEST_CASE("the wrapper asks about devices, memory and kernels", "[runtime]") {
+  Program program;
+  std::vector<tsr::DeviceInfo> devices = tsr::devices();
+  REQUIRE_FALSE(devices.empty());
+  CHECK(devices[0].name == "cpu");
+  CHECK(devices[0].memory > 0);
+  tsr::MemoryInfo before = program.context.memory();
+  tsr::Memory memory(program.context, 1000);
+  CHECK(program.context.memory().used == before.used + 1000);
+  std::vector<std::string> kernels = program.module.kernels();
+  CHECK(std::find(kernels.begin(), kernels.end(), "add_one") != kernels.end());
+  tsr_kernel_info_t info = program.module.kernel("add_one").info();
+  CHECK(info.parameters == 1);
+  CHECK(info.dims[0] == std::string("N"));
+}
+
+TEST_CASE("the wrapper calls in the program's workspace", "[runtime]") {
+  Program program;
+  tsr::Function chain = program.module.function("chain");
+  tsr::OwnedTensor x = program.floats({1, 2, 3}, {3}), y = program.floats({0, 0, 0}, {3});
+  tsr::Memory workspace(program.context, chain.workspace_bytes({x}));
+  CHECK(workspace.bytes() >= 12);
+  program.context.set_limits({0, 0, 1});
+  CHECK(thrown_by([&] { chain.call({x}, {y}); }).find("TSR_EOOM: ") == 0);
+  chain.call({x}, {y}, {}, workspace);
+  CHECK(y.read<float>() == Floats{3, 4, 5});
+}
+
+TEST_CASE("the wrapper is told of messages, and of work that is over or given up", "[runtime]") {
+  std::vector<std::string> messages;
+  tsr::Context context("cpu", 0, nullptr,
+                       [&](tsr_log_kind_t kind, const std::string& text) {
+                         if (kind == TSR_LOG_INFO) messages.push_back(text);
+                       });
+  tsr::Module module = Program::load(context);
+  CHECK(messages == std::vector<std::string>{"a module was loaded; of its targets cpu:x86-64-v3 was chosen"});
+  tsr::Stream stream(context);
+  std::atomic<int> done = -1;
+  context.notify([&](tsr_status_t status) { done = int(status); }, stream);
+  stream.synchronize();
+  CHECK(done == TSR_SUCCESS);
+  context.set_trace([&](const tsr_trace_tensor_t&) { context.cancel(); });
+  tsr::OwnedTensor x(context, tsr::f32, {1});
+  x.write(Floats{1});
+  CHECK(thrown_by([&] { module.function("chain")({x}); }) == "TSR_ECANCELED: chain: it was ended by tsrCancel");
+  CHECK(thrown_by([&] { tsr::Stream::adopt(context, nullptr); }).find("TSR_EUNSUPPORTED: ") == 0);
+}
+
+TEST_CASE("the wrapper gives tensors to other libraries and takes theirs", "[runtime]") {
+  tsr_managed_tensor_versioned_t* managed = nullptr;
+  tsr_managed_tensor_t* legacy = nullptr;
+  {
+    Program program;
+    tsr::OwnedTensor x = program.floats({1, 2, 3, 4}, {2, 2});
+    managed = tsr::to_dlpack_versioned(program.context, x, TSR_DLPACK_READ_ONLY);
+    legacy = tsr::to_dlpack(program.context, x);
+  }
+  // They keep the memory, and the context that it is of.
+  CHECK(static_cast<const float*>(managed->tensor.data)[3] == 4);
+  Program other;
+  CHECK(thrown_by([&] { tsr::ForeignTensor(other.context, managed); }).find("TSR_EINVAL: ") == 0);
+  tsr::ForeignTensor taken(other.context, managed, TSR_IMPORT_READ_ONLY), again(other.context, legacy);
+  tsr::ForeignTensor moved = std::move(taken);
+  CHECK(thrown_by([&] { taken.view(); }) == "TSR_EINVAL: the tensor was moved from");
+  CHECK(moved.view().shape() == tsr::Shape{2, 2});
+  alignas(64) float turned[4] = {};
+  tsr::Tensor target(turned, tsr::f32, {2, 2}, tsr::cpu, {1, 2});
+  tsr::copy(other.context, target, moved.view());
+  CHECK(turned[1] == 3);
 }
