@@ -191,7 +191,8 @@ class Session {
   };
   /// A kind of diagnostic at a place.
   using Said = std::tuple<uint16_t, FileId, uint32_t, uint32_t>;
-  /// The same with its message, which may be about other values each time.
+  /// The same with its message, which may be about other values each time; that a number is none of a dtype is said of
+  /// all that have a fraction.
   using SaidText = std::pair<Said, std::string>;
   /// While it lives, what would be reported is noted instead.
   class Trial {
@@ -232,7 +233,8 @@ class Session {
     Said subject{subject_of(kind.id), loc.file, loc.line, loc.column};
     bool may_say = is_reported(kind.id, reporting_);
     if (may_say && (only_ || trial_)) {
-      SaidText said{subject, fmt::format(fmt::runtime(diag_info(kind.id).text), args...)};
+      bool is_of_any = kind.id == DiagId::number_not_of_dtype;
+      SaidText said{subject, is_of_any ? "" : fmt::format(fmt::runtime(diag_info(kind.id).text), args...)};
       may_say = !only_ || only_->count(said) != 0;
       if (trial_ && may_say) trial_->found_.insert(std::move(said));
     }
