@@ -294,23 +294,26 @@ struct Notice {
 class CudaStream : public Stream {
  public:
   CudaStream(const Gpu& gpu, StreamHandle stream, bool is_owned)
-      : gpu_(gpu), stream_(stream), is_owned_(is_owned), queue_(gpu, stream) {}
+      : gpu_(gpu), stream_(stream), is_owned_(is_owned) {
+    queue_.emplace(gpu, stream);
+  }
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
   ~CudaStream() override {
     drain();
+    queue_.reset();  // what the program's allocator gets back is told a stream that is there
     if (is_owned_) gpu_.result(gpu_.driver().stream_destroy, stream_);
   }
 
-  Status submit(Work work) override { return work(queue_); }
+  Status submit(Work work) override { return work(*queue_); }
 
   Status synchronize(uint32_t milliseconds) override {
-    if (milliseconds == TSR_FOREVER) return queue_.wait("");
+    if (milliseconds == TSR_FOREVER) return queue_->wait("");
     const Driver& driver = gpu_.driver();
     int result =
         wait_until(milliseconds, [&] { return gpu_.result(driver.stream_query, stream_); });
     if (result == success) return ok();
-    if (result != error_not_ready) return queue_.failure(driver.stream_query.symbol, result, "");
+    if (result != error_not_ready) return queue_->failure(driver.stream_query.symbol, result, "");
     return fail(TSR_ETIMEOUT, "the stream was still busy after ", milliseconds, " ms");
   }
 
@@ -344,7 +347,7 @@ class CudaStream : public Stream {
   const Gpu& gpu_;
   StreamHandle stream_;
   bool is_owned_;
-  CudaQueue queue_;
+  std::optional<CudaQueue> queue_;
 };
 
 }  // namespace

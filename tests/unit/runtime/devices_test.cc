@@ -242,3 +242,63 @@ TEST_CASE("a module tells its kernels", "[runtime][devices]") {
   const char* name = nullptr;
   CHECK(tsrGetKernelName(loaded.module, count, &name) == TSR_ENOTFOUND);
 }
+
+TEST_CASE("an allocator gets back what a stream's work used while the stream is there", "[cuda][devices]") {
+  FakeGpu gpu;
+  tsr_context_t owner = nullptr, context = nullptr;
+  REQUIRE(create_on("cuda:0", &owner) == TSR_SUCCESS);
+  struct Given {
+    const FakeGpu& gpu;
+    std::vector<void*> blocks;
+    void* allocated_on = nullptr;
+    void* freed_on = nullptr;
+    int streams_then = 0;
+  } given{gpu, {}, nullptr, nullptr, 0};
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(tsrAlloc(owner, 4096, TSR_DEVICE, &given.blocks.emplace_back()) == TSR_SUCCESS);
+  }
+  auto allocate = [](void* user, size_t, uint32_t, void* stream) {
+    auto& self = *static_cast<Given*>(user);
+    if (stream) self.allocated_on = stream;
+    void* block = self.blocks.back();
+    self.blocks.pop_back();
+    return block;
+  };
+  auto give_back = [](void* user, void* memory, size_t, uint32_t, void* stream) {
+    auto& self = *static_cast<Given*>(user);
+    self.blocks.push_back(memory);
+    if (!stream) return;
+    self.freed_on = stream;
+    self.streams_then = self.gpu.counts().streams;
+  };
+  tsr_allocator_t allocator{sizeof allocator, &given, allocate, give_back};
+  auto options = sized<tsr_context_options_t>();
+  options.device = "cuda:0";
+  options.allocator = &allocator;
+  REQUIRE(tsrCreateContextWith(&options, &context) == TSR_SUCCESS);
+  PlanBuilder b("twice");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"}), y = b.output("y", {"N"}), t = b.temp({"N"}, 0, 1);
+  b.launch("add_one", {x, t}, {"N"});
+  b.launch("add_one", {t, y}, {"N"});
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  tsr_stream_t stream = nullptr;
+  REQUIRE(load_with(context, CudaBundle{{b.plan}}.bytes(), 0, &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  REQUIRE(tsrCreateStream(context, nullptr, &stream) == TSR_SUCCESS);
+  {
+    CudaTensor in(owner, {3}, {1, 2, 3}), out(owner, {3});
+    REQUIRE(call(function, {&in.tensor}, {&out.tensor}, stream) == TSR_SUCCESS);
+    REQUIRE(tsrSynchronize(context, stream, TSR_FOREVER) == TSR_SUCCESS);
+    CHECK(out.values() == std::vector<float>{3, 4, 5});
+  }
+  CHECK(given.allocated_on != nullptr);
+  CHECK(given.freed_on == nullptr);
+  REQUIRE(tsrDestroyStream(stream) == TSR_SUCCESS);
+  CHECK(given.freed_on == given.allocated_on);
+  CHECK(given.streams_then == 1);
+  CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
+  CHECK(given.blocks.size() == 4);
+  CHECK(tsrDestroyContext(owner) == TSR_SUCCESS);
+}
