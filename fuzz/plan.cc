@@ -26,7 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       arguments[i].shape.assign(plan->buffers[i].shape.size(), extent);
     }
     std::vector<int64_t> dims;
-    (void)runtime::bind_dims(*plan, {}, arguments, dims);
+    std::vector<runtime::DimOrigin> origins;
+    (void)runtime::bind_dims(*plan, {}, arguments, dims, origins);
     dims.assign(plan->dims.size(), extent);
     runtime::Placement placement;
     (void)runtime::place_buffers(*plan, dims, placement);
