@@ -2,11 +2,12 @@
 # Collects what a machine with an NVIDIA driver, Python and NumPy needs to check our kernels on its GPU.
 # Usage: tests/device/pack.sh DIR
 # There, DIR/run.sh compares every elementwise op and cast with the CPU, repeats programs 100 times, makes mistakes on
-# purpose, and runs compute-sanitizer's memcheck, synccheck and racecheck where it is found. It prints a table last.
+# purpose, calls what the C ABI has for programs around, and runs compute-sanitizer's memcheck, synccheck and racecheck
+# where it is found. It prints a table last.
 set -euo pipefail
 
 if [ $# -ne 1 ] || [ "$1" = "--help" ] || [ "$1" = "-h" ]; then
-  sed -n '2,5s/^# //p' "$0"
+  sed -n '2,6s/^# //p' "$0"
   exit 0
 fi
 folder=$(realpath -m "$1")
@@ -40,7 +41,7 @@ rm "$folder/race.tir"
 
 cp -L build/lib/libtessera.so.2 "$folder/lib/"
 ldd build/lib/libtessera.so.2 | sed -nE 's/.*=> (\S*lib(tbb|fmt)\.so\S*) .*/\1/p' | xargs -I{} cp -L {} "$folder/lib/"
-cp "$here"/{device,number_graph,check_numbers,check_programs,check_bad_input,check_controls}.py \
+cp "$here"/{device,number_graph,check_numbers,check_programs,check_bad_input,check_abi,check_controls}.py \
   bench/gpu/tessera_ctypes.py "$folder/"
 cp "$here/run.sh" "$folder/"
 du -sh "$folder"

@@ -33,6 +33,7 @@ control() {  # NAME COMMAND...: the command has to fail by the sanitizer's repor
 }
 
 check bad_input "$python" check_bad_input.py
+check abi "$python" check_abi.py
 check numbers "$python" check_numbers.py
 check programs "$python" check_programs.py
 check breadth "$python" check_programs.py --bundle breadth
