@@ -228,8 +228,11 @@ bool is_elf(std::string_view image) {
                            "ELF");
 }
 
+/// Text whose first word is a comment or the directive that PTX begins with.
 bool is_ptx(std::string_view image) {
-  return image.starts_with("//") || image.starts_with(".version");
+  size_t first = image.find_first_not_of(" \t\r\n");
+  std::string_view text = image.substr(std::min(first, image.size()));
+  return text.starts_with("//") || text.starts_with("/*") || text.starts_with(".version");
 }
 
 Status load_bare_module(Context& context, std::string_view image, uint32_t flags, std::unique_ptr<Module>& module) {

@@ -17,7 +17,7 @@ inline constexpr size_t most_kernel_ops = 4'000;
 /// Ops of a kernel at levels tile and target: each op may become several, for several parts of a tile.
 inline constexpr size_t most_lowered_ops = 150'000;
 /// LLVM optimises kernels of at most so many ops.
-inline constexpr size_t most_optimised_ops = 20'000;
+inline constexpr size_t most_optimised_ops = 25'000;
 
 /// What to do about a kernel that is too large.
 inline constexpr char kernel_size_help[] =

@@ -294,7 +294,7 @@ TEST_CASE("PTX and cubins without a bundle are loaded, and launched as the launc
     cubin = files.at("kernels/cuda-sm_90a/kernels.cubin");
   };
   changed_bundle(CudaBundle{{add_one_plan()}}.bytes(), keep);
-  for (const std::string& image : {ptx, cubin}) {
+  for (const std::string& image : {ptx, "\n  /* by hand */\n" + ptx, cubin}) {
     REQUIRE(load_with(context, image, TSR_ALLOW_JIT, &module) == TSR_SUCCESS);
     size_t count = 0;
     CHECK(tsrGetFunctionCount(module, &count) == TSR_SUCCESS);
@@ -302,7 +302,7 @@ TEST_CASE("PTX and cubins without a bundle are loaded, and launched as the launc
     CHECK(tsrGetKernelCount(module, &count) == TSR_EUNSUPPORTED);
     const char* target = nullptr;
     REQUIRE(tsrGetModuleTarget(module, &target) == TSR_SUCCESS);
-    CHECK(target == std::string(image == ptx ? "PTX" : "cubin"));
+    CHECK(target == std::string(image == cubin ? "cubin" : "PTX"));
     tsr_kernel_t kernel = nullptr, again = nullptr;
     CHECK(tsrGetKernel(module, "none", &kernel) == TSR_ENOTFOUND);
     CHECK(last_error().find("the image has no kernel 'none': cuModuleGetFunction") == 0);

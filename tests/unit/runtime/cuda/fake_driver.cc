@@ -651,7 +651,7 @@ int cuModuleLoadDataEx(ModuleHandle* handle, const void* image, unsigned count, 
   made->text = is_cubin ? text + 64 : text;
   std::string target = ".target sm_" + std::to_string(machine().knobs.capability);
   if (is_cubin && made->text.find(target) == std::string::npos) return error_no_binary_for_gpu;
-  if (!is_cubin && made->text.find(".version") != 0) {
+  if (!is_cubin && made->text.find(".version") == std::string::npos) {
     for (unsigned i = 0; i < count; ++i) {
       if (options[i] == jit_error_log_buffer) {
         std::strcpy(static_cast<char*>(values[i]), "line 1: no version\n");
