@@ -126,14 +126,19 @@ def measured(entry, specs, numpy_of, torch_of, context, module, options):
         calls["torch"] = lambda: torch_of(*tensors)
     took = medians(calls, options.seconds)
     best = min((name for name in took if name != "tessera"), key=took.get)
-    return {"case": f"{entry} {' '.join('x'.join(map(str, x.shape)) for x in inputs)}", "right": is_right(result, wanted),
-            "seconds": took, "peer": best, "ratio": took[best] / took["tessera"]}
+    return {"case": name_of(entry, [x.shape for x in inputs]), "right": is_right(result, wanted), "seconds": took,
+            "peer": best, "ratio": took[best] / took["tessera"]}
+
+
+def name_of(entry, shapes):
+    return f"{entry} {' '.join('x'.join(map(str, shape)) for shape in shapes)}"
 
 
 def summary(results):
     ratios = [each["ratio"] for each in results]
-    return (f"{len(ratios)} rows: median {statistics.median(ratios):.2f}, mean {statistics.geometric_mean(ratios):.2f}, "
-            f"worst {min(ratios):.2f}, below 0.9 {sum(ratio < 0.9 for ratio in ratios)}")
+    return (f"{len(ratios)} rows: median {statistics.median(ratios):.2f}, "
+            f"mean {statistics.geometric_mean(ratios):.2f}, worst {min(ratios):.2f}, "
+            f"below 0.9 {sum(ratio < 0.9 for ratio in ratios)}")
 
 
 def main():
@@ -154,8 +159,7 @@ def main():
         context.library.check(context.library.c.tsrSetThreads(context.handle, ctypes.c_uint32(threads)))
         module, here = context.load(options.bundle), []
         for row in rows():
-            shapes = [spec[0] if isinstance(spec[0], tuple) else spec for spec in row[1]]
-            case = f"{row[0]} {' '.join('x'.join(map(str, shape)) for shape in shapes)}"
+            case = name_of(row[0], [spec[0] if isinstance(spec[0], tuple) else spec for spec in row[1]])
             if not case.startswith(tuple(options.only.split(","))) or (threads, case) in known:
                 continue
             found = measured(*row, context, module, options)

@@ -27,7 +27,7 @@ bool undoes(const Axes& outer, const Axes& inner) {
   return true;
 }
 
-/// Whether the rows of a softmax lie across memory in what it is taken of, and in what becomes of it.
+/// Whether the rows of a softmax lie across memory in its operand, and in all that read its result.
 bool lies_across(Op* softmax) {
   Op* before = softmax->operand(0)->def();
   if (!before || !before->is(graph::info(OpKind::Transpose))) return false;
