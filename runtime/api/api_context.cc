@@ -76,6 +76,10 @@ Status create_context(const tsr_context_options_t* given, tsr_context_t* context
     if (Status status = read_sized(options.allocator, allocator); status.failed()) return status;
     if (!allocator.allocate || !allocator.free) return invalid("tsr_allocator_t: a function is NULL");
     made->device->take_memory_from(allocator);
+    if ((made->checks & TSR_CHECK_GUARDS) && made->device->facts().is_host) {
+      made->log.tell(TSR_LOG_WARNING, "with TSR_CHECK_GUARDS memory is followed by guard pages, and the program's "
+                                      "allocator is not called");
+    }
   }
   if (made->checks) {
     auto debug = std::make_unique<DebugDevice>(std::move(made->device), made->checks);
@@ -120,14 +124,17 @@ Status copy(Context& context, tsr_stream_t handle, void* to, const void* from, s
 }
 
 Status free_memory(Context& context, void* dptr) {
-  Memory memory;
-  std::lock_guard lock(context.mutex);
-  auto found = context.memory.find(dptr);
-  if (found == context.memory.end()) {
-    return invalid("the pointer is not one that tsrAlloc gave for this context");
+  auto memory = std::make_shared<Memory>();
+  {
+    std::lock_guard lock(context.mutex);
+    auto found = context.memory.find(dptr);
+    if (found == context.memory.end()) {
+      return invalid("the pointer is not one that tsrAlloc gave for this context, or it was freed or exported");
+    }
+    *memory = std::move(found->second);
+    context.memory.erase(found);
   }
-  memory = std::move(found->second);
-  context.memory.erase(found);
+  context.put_away(std::move(memory));
   return ok();
 }
 
@@ -175,7 +182,7 @@ tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void*
 }
 
 tsr_status_t tsrFree(tsr_context_t context, void* dptr) {
-  return with_waiting(context, [&](Context& found) { return dptr ? free_memory(found, dptr) : ok(); });
+  return with(context, [&](Context& found) { return dptr ? free_memory(found, dptr) : ok(); });
 }
 
 tsr_status_t tsrGetMemoryInfo(tsr_context_t context, tsr_memory_info_t* info) {

@@ -88,7 +88,7 @@ Status take_workspace(const tsr_call_options_t* given, Call& call) {
     return invalid(entry, ": the workspace has ", options.workspace_size, " bytes; the call needs ", needed);
   }
   call.workspace = static_cast<char*>(options.workspace);
-  return ok();
+  return check_workspace(call, options.workspace, needed);
 }
 
 Status call_function(Function& function, tsr_stream_t handle, std::span<const tsr_tensor_t* const> inputs,

@@ -83,7 +83,9 @@ tsr_status_t tsrDestroyStream(tsr_stream_t stream) {
     // It stays in the table while its work runs, so that who waits for all work waits for this.
     ended.work->drain();
     ended.context.tell_failure(*ended.work);
-    ended.context.drop(ended.context.streams, ended);
+    // Who waits for all work may still hold it; what was adopted goes back to its owner when this returns.
+    std::shared_ptr<ContextStream> dropped = ended.context.drop(ended.context.streams, ended);
+    ended.end();
   });
 }
 
@@ -118,7 +120,10 @@ tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event) {
 }
 
 tsr_status_t tsrDestroyEvent(tsr_event_t event) {
-  return destroy(event, [](Event& ended) { ended.context.drop(ended.context.events, ended); });
+  return destroy_anywhere(event, [](Event& ended) {
+    Context& context = ended.context;
+    context.put_away(context.drop(context.events, ended));
+  });
 }
 
 tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream) {

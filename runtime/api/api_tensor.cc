@@ -55,11 +55,14 @@ Status export_tensor(Context& context, const tsr_tensor_t* tensor, const tsr_exp
 
 Status release_tensor(Context& context, tsr_tensor_t* tensor) {
   std::shared_ptr<void> taken;
-  std::lock_guard lock(context.mutex);
-  auto found = context.taken.find(tensor);
-  if (found == context.taken.end()) return invalid("the tensor is not one that this context took from DLPack");
-  taken = std::move(found->second);
-  context.taken.erase(found);
+  {
+    std::lock_guard lock(context.mutex);
+    auto found = context.taken.find(tensor);
+    if (found == context.taken.end()) return invalid("the tensor is not one that this context took from DLPack");
+    taken = std::move(found->second);
+    context.taken.erase(found);
+  }
+  context.put_away(std::move(taken));
   return ok();
 }
 
@@ -86,7 +89,7 @@ tsr_status_t tsrTensorFromDLPackVersioned(tsr_context_t context, tsr_stream_t st
 }
 
 tsr_status_t tsrReleaseTensor(tsr_context_t context, tsr_tensor_t* tensor) {
-  return with_waiting(context, [&](Context& found) { return tensor ? release_tensor(found, tensor) : ok(); });
+  return with(context, [&](Context& found) { return tensor ? release_tensor(found, tensor) : ok(); });
 }
 
 tsr_status_t tsrTensorToDLPack(tsr_context_t context, const tsr_tensor_t* tensor, const tsr_export_options_t* options,

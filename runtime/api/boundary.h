@@ -42,31 +42,53 @@ tsr_status_t with(Public handle, Body body) noexcept {
   });
 }
 
-/// For functions that may wait for work, which callbacks may not call: the work may be what called back.
+/// For functions that callbacks may not call: they may wait for work, which may be what called back, or change what it
+/// uses.
 inline Status check_caller() {
-  return InCallback::is() ? invalid("a callback may not call this function, which may wait for work") : ok();
+  if (!InCallback::is()) return ok();
+  return invalid("a callback may not call this function; tessera.h marks those that it may with [any]");
+}
+
+/// The context that an object belongs to, where there is one at hand.
+inline Context* context_of(Context& context) { return &context; }
+inline Context* context_of(ContextStream& stream) { return &stream.context; }
+inline Context* context_of(Event& event) { return &event.context; }
+inline Context* context_of(Module& module) { return module.context; }
+inline Context* context_of(Function& function) { return function.module->context; }
+template <typename Other>
+Context* context_of(Other&) {
+  return nullptr;
 }
 
 /// The same as with() for them.
 template <typename Public, typename Body>
 tsr_status_t with_waiting(Public handle, Body body) noexcept {
   return with(handle, [&](Object<Public>& object) {
-    Status status = check_caller();
-    return status.failed() ? std::move(status) : body(object);
+    if (Status status = check_caller(); status.failed()) return status;
+    if (Context* context = context_of(object)) context->clear_away();
+    return body(object);
   });
 }
 
-/// Ends the handle, then lets `end` end its object. NULL is allowed.
+/// Ends the handle, then lets `end` end its object, also in callbacks. NULL is allowed.
 template <typename Public, typename End>
-tsr_status_t destroy(Public handle, End end) noexcept {
+tsr_status_t destroy_anywhere(Public handle, End end) noexcept {
   return at_boundary([&] {
     if (!handle) return ok();
-    if (Status status = check_caller(); status.failed()) return status;
     void* object = close_handle(ticket_of(handle), HandleOf<Public>::kind);
     if (!object) return bad_handle(handle);
     end(*static_cast<Object<Public>*>(object));
     return ok();
   });
+}
+
+/// The same of what callbacks may not end.
+template <typename Public, typename End>
+tsr_status_t destroy(Public handle, End end) noexcept {
+  if (Status status = check_caller(); handle && status.failed()) {
+    return at_boundary([&] { return std::move(status); });
+  }
+  return destroy_anywhere(handle, end);
 }
 
 }  // namespace tessera::runtime

@@ -1,5 +1,7 @@
 #include "runtime/core/context.h"
 
+#include "runtime/handles/callbacks.h"
+
 namespace tessera::runtime {
 
 void Context::tell_failure(Stream& stream) const {
@@ -16,11 +18,27 @@ void Context::end() {
   }
   streams.clear();
   if (default_stream) default_stream->drain();
+  clear_left();
   events.clear();
   modules.clear();
   taken.clear();
   memory.clear();
   default_stream.reset();
+  if (device) device->release_arenas();
+}
+
+void Context::put_away(std::shared_ptr<void> thing) {
+  if (!InCallback::is() || device->facts().is_host) return;
+  std::lock_guard lock(mutex);
+  left_.push_back(std::move(thing));
+  has_left_.store(true, std::memory_order_relaxed);
+}
+
+void Context::clear_left() {
+  std::vector<std::shared_ptr<void>> ended;
+  std::lock_guard lock(mutex);
+  ended.swap(left_);
+  has_left_.store(false, std::memory_order_relaxed);
 }
 
 void Context::set_limits(const tsr_limits_t& limits) {
@@ -40,7 +58,7 @@ void Context::drain() {
     std::lock_guard lock(mutex);
     for (const auto& [key, stream] : streams) all.push_back(stream);
   }
-  for (const auto& stream : all) stream->work->drain();
+  for (const auto& stream : all) stream->drain();
   default_stream->drain();
 }
 

@@ -61,12 +61,19 @@ struct Context {
     Thing* key = made.get();
     table.emplace(key, std::move(made));
   }
-  /// Takes a thing out of its table; it goes when the lock is free again.
+  /// Takes a thing out of its table.
   template <typename Thing>
-  void drop(Owned<Thing>& table, Thing& thing) {
-    typename Owned<Thing>::node_type dropped;
+  std::shared_ptr<Thing> drop(Owned<Thing>& table, Thing& thing) {
     std::lock_guard lock(mutex);
-    dropped = table.extract(&thing);
+    auto dropped = table.extract(&thing);
+    return dropped ? std::move(dropped.mapped()) : nullptr;
+  }
+  /// Ends what was taken out of a table, outside of the lock. In a callback on a GPU, where the driver allows none of
+  /// its functions, it waits for clear_away().
+  void put_away(std::shared_ptr<void> thing);
+  /// Ends what callbacks have left. Called by no callback.
+  void clear_away() {
+    if (has_left_.load(std::memory_order_relaxed)) clear_left();
   }
   /// Tells the log of a failure that a stream ends with.
   void tell_failure(Stream& stream) const;
@@ -74,7 +81,11 @@ struct Context {
   void drain();
 
  private:
+  void clear_left();
+
   std::atomic<uint32_t> keepers_ = 1;
+  std::atomic<bool> has_left_ = false;
+  std::vector<std::shared_ptr<void>> left_;  ///< by callbacks, guarded by the mutex
 };
 
 }  // namespace tessera::runtime

@@ -45,6 +45,7 @@ class DebugDevice : public Device {
     return device_->make_default_stream(stream);
   }
   void set_threads(int threads) override { device_->set_threads(threads); }
+  void release_arenas() override { device_->release_arenas(); }
 
  protected:
   MemorySource& own_memory(MemoryKind kind) override;

@@ -126,6 +126,8 @@ class Stream {
   virtual Status wait_for(std::shared_ptr<Mark> mark) = 0;
   /// Calls `done` once the work so far is over.
   virtual Status notify(tsr_done_t done, void* user) = 0;
+  /// The driver's stream; null: its default one, or there is none.
+  virtual void* native() const { return nullptr; }
   /// A failure that nobody has waited for.
   virtual Status take_failure() { return ok(); }
 
@@ -188,6 +190,8 @@ class Device {
   virtual Status make_default_stream(std::unique_ptr<Stream>& stream) = 0;
 
   virtual void set_threads(int threads) = 0;
+  /// Frees what queues keep for later calls, where they are not those of streams; no work is left.
+  virtual void release_arenas() {}
 
  protected:
   virtual MemorySource& own_memory(MemoryKind kind) = 0;

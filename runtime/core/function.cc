@@ -199,6 +199,24 @@ Status check_overlaps(const Function& function, const std::vector<Argument>& arg
   return ok();
 }
 
+}  // namespace
+
+Status check_workspace(const Call& call, const void* workspace, size_t bytes) {
+  const Function& function = *call.function;
+  auto begin = reinterpret_cast<uintptr_t>(workspace);
+  if (bytes > UINTPTR_MAX - begin) return invalid(function.plan.entry, ": the workspace leads out of memory");
+  for (uint32_t buffer = 0; buffer < function.plan.buffers.size(); ++buffer) {
+    if (function.plan.buffers[buffer].kind > BufferKind::Output || !call.arguments[buffer].data) continue;
+    auto other = reinterpret_cast<uintptr_t>(call.arguments[buffer].data);
+    uintptr_t end = other + size_t(call.placement->bytes[buffer]);
+    if (other == end || bytes == 0 || begin >= end || other >= begin + bytes) continue;
+    return invalid(function.plan.entry, ": the workspace overlaps ", buffer_title(function.plan.buffers[buffer]));
+  }
+  return ok();
+}
+
+namespace {
+
 /// All-ones bytes are a NaN in every floating dtype and stand out in integers.
 Status poison(const Call& call, char* arena, Queue& queue) {
   constexpr uint64_t pattern = 0xff;

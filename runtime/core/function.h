@@ -112,6 +112,9 @@ void find_scalars(Call& call);
 /// Bytes that the call needs for temporaries; its scalars and its placement are known.
 size_t workspace_bytes(const Call& call);
 
+/// Fails where memory for temporaries shares a byte with an input, parameter or output of the prepared call.
+Status check_workspace(const Call& call, const void* workspace, size_t bytes);
+
 /// "mlp: input 'x'", as errors name a buffer of the plan.
 std::string title_of(const format::Plan& plan, uint32_t buffer);
 

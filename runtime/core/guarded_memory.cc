@@ -16,18 +16,18 @@ size_t rounded(size_t bytes) {
 
 }  // namespace
 
-Status GuardedMemory::allocate(size_t bytes, void** memory) {
+Status GuardedMemory::allocate_on(void* stream, size_t bytes, void** memory) {
   *memory = nullptr;
   if (bytes > SIZE_MAX / 4) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
   size_t end = rounded(bytes) + behind_;
   void* base = nullptr;
-  if (Status status = inner_.allocate(before + end, &base); status.failed()) return status;
+  if (Status status = inner_.allocate_on(stream, before + end, &base); status.failed()) return status;
   char* data = static_cast<char*>(base) + before;
   std::string pattern(std::max(before, end - bytes), canary);
   Status status = copy_(base, pattern.data(), before);
   if (!status.failed() && end > bytes) status = copy_(data + bytes, pattern.data(), end - bytes);
   if (status.failed()) {
-    inner_.free(base);
+    inner_.free_on(stream, base);
     return status;
   }
   std::lock_guard lock(mutex_);
@@ -36,14 +36,14 @@ Status GuardedMemory::allocate(size_t bytes, void** memory) {
   return ok();
 }
 
-void GuardedMemory::free(void* memory) {
+void GuardedMemory::free_on(void* stream, void* memory) {
   if (!memory) return;
   char* data = static_cast<char*>(memory);
   {
     std::lock_guard lock(mutex_);
     allocations_.erase(data);
   }
-  inner_.free(data - before);
+  inner_.free_on(stream, data - before);
 }
 
 Status GuardedMemory::check(std::optional<Damage>& damage) {

@@ -25,8 +25,10 @@ class GuardedMemory : public MemorySource {
   GuardedMemory(MemorySource& inner, Copy copy, size_t behind)
       : inner_(inner), copy_(std::move(copy)), behind_(behind) {}
 
-  Status allocate(size_t bytes, void** memory) override;
-  void free(void* memory) override;
+  Status allocate(size_t bytes, void** memory) override { return allocate_on(nullptr, bytes, memory); }
+  void free(void* memory) override { free_on(nullptr, memory); }
+  Status allocate_on(void* stream, size_t bytes, void** memory) override;
+  void free_on(void* stream, void* memory) override;
   /// The first damage in order of address, if there is any. Work that writes must be done.
   Status check(std::optional<Damage>& damage);
 

@@ -7,17 +7,27 @@
 namespace tessera::runtime {
 
 Status MemoryBudget::take(size_t bytes) {
-  uint64_t limit = limit_.load(std::memory_order_relaxed);
-  uint64_t used = used_.fetch_add(bytes, std::memory_order_relaxed);
-  if (limit == 0 || (bytes <= limit && used <= limit - bytes)) {
-    uint64_t peak = peak_.load(std::memory_order_relaxed);
-    while (peak < used + bytes && !peak_.compare_exchange_weak(peak, used + bytes, std::memory_order_relaxed)) {
-    }
-    return ok();
+  uint64_t limit = limit_.load(std::memory_order_relaxed), most = limit ? limit : UINT64_MAX;
+  uint64_t taken = taken_.load(std::memory_order_relaxed);
+  do {
+    if (bytes <= most && taken <= most - bytes) continue;
+    if (limit == 0) return fail(TSR_EOOM, "out of memory for ", bytes, " bytes");
+    return fail(TSR_EOOM, bytes, " bytes more are needed; the limit is ", limit, " bytes, of which ", taken,
+                " are in use");
+  } while (!taken_.compare_exchange_weak(taken, taken + bytes, std::memory_order_relaxed));
+  return ok();
+}
+
+void MemoryBudget::hold(size_t bytes) {
+  uint64_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  uint64_t peak = peak_.load(std::memory_order_relaxed);
+  while (peak < used && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
   }
-  give(bytes);
-  return fail(TSR_EOOM, bytes, " bytes more are needed; the limit is ", limit, " bytes, of which ", used,
-              " are in use");
+}
+
+void MemoryBudget::give(size_t bytes) {
+  used_.fetch_sub(bytes, std::memory_order_relaxed);
+  untake(bytes);
 }
 
 bool MemoryBudget::allows(size_t bytes) const {
@@ -34,19 +44,23 @@ Status ForeignMemory::allocate_on(void* stream, size_t bytes, void** memory) {
     given = allocator_.allocate(allocator_.user, wanted, flags_, stream);
   }
   if (!given) return fail(TSR_EOOM, "the program's allocator has no ", wanted, " bytes");
-  bool is_aligned = reinterpret_cast<uintptr_t>(given) % memory_alignment == 0;
-  if (is_aligned) {
-    std::lock_guard lock(mutex_);
-    is_aligned = given_.emplace(given, wanted).second;
-    if (is_aligned) {
-      *memory = given;
-      return ok();
-    }
-    return invalid("the program's allocator gave memory that is in use");
+  auto give_back = [&] {
+    InCallback called;
+    allocator_.free(allocator_.user, given, wanted, flags_, stream);
+  };
+  if (reinterpret_cast<uintptr_t>(given) % memory_alignment != 0) {
+    give_back();
+    return invalid("the program's allocator gave memory that is not at a multiple of ", memory_alignment, " bytes");
   }
-  InCallback called;
-  allocator_.free(allocator_.user, given, wanted, flags_, stream);
-  return invalid("the program's allocator gave memory that is not at a multiple of ", memory_alignment, " bytes");
+  try {
+    std::lock_guard lock(mutex_);
+    if (!given_.emplace(given, wanted).second) return invalid("the program's allocator gave memory that is in use");
+  } catch (const std::bad_alloc&) {
+    give_back();
+    throw;
+  }
+  *memory = given;
+  return ok();
 }
 
 void ForeignMemory::free_on(void* stream, void* memory) {
@@ -75,8 +89,19 @@ Status Memory::allocate(MemorySource& source, size_t bytes, void* stream) {
   source_ = &source;
   stream_ = stream;
   size_ = bytes;
-  Status status = source.allocate_on(stream, bytes, &data_);
-  if (status.failed() && source.budget) source.budget->give(bytes);
+  Status status;
+  try {
+    status = source.allocate_on(stream, bytes, &data_);
+  } catch (...) {
+    if (source.budget) source.budget->untake(bytes);
+    throw;
+  }
+  if (!source.budget) return status;
+  if (status.failed()) {
+    source.budget->untake(bytes);
+  } else {
+    source.budget->hold(bytes);
+  }
   return status;
 }
 
@@ -96,6 +121,12 @@ Status ArenaPool::acquire(MemorySource& source, size_t bytes, Memory& arena) {
   }
   if (arena.data() && arena.size() >= bytes) return ok();
   return arena.allocate(source, bytes, stream_);
+}
+
+void ArenaPool::clear() {
+  std::vector<Memory> ended;
+  std::lock_guard lock(mutex_);
+  ended.swap(free_);
 }
 
 void ArenaPool::release(Memory arena) {

@@ -21,9 +21,14 @@ class MemoryBudget {
  public:
   /// 0: as many as there are.
   void set_limit(uint64_t bytes) { limit_.store(bytes, std::memory_order_relaxed); }
-  /// Fails with TSR_EOOM where the limit would be passed.
+  /// Sets bytes aside that are to be allocated; fails with TSR_EOOM where the limit would be passed.
   Status take(size_t bytes);
-  void give(size_t bytes) { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// What was taken could not be allocated.
+  void untake(size_t bytes) { taken_.fetch_sub(bytes, std::memory_order_relaxed); }
+  /// What was taken is allocated now.
+  void hold(size_t bytes);
+  /// It was freed.
+  void give(size_t bytes);
   /// Whether so much alone is within the limit.
   bool allows(size_t bytes) const;
 
@@ -33,6 +38,7 @@ class MemoryBudget {
 
  private:
   std::atomic<uint64_t> limit_ = 0;
+  std::atomic<uint64_t> taken_ = 0;  ///< what is used, and what is being allocated
   std::atomic<uint64_t> used_ = 0;
   std::atomic<uint64_t> peak_ = 0;  ///< the most that was used at a time
 };
@@ -88,6 +94,7 @@ class Memory {
   Status allocate(MemorySource& source, size_t bytes, void* stream = nullptr);
   char* data() const { return static_cast<char*>(data_); }
   size_t size() const { return size_; }
+  const MemorySource* source() const { return source_; }
 
  private:
   MemorySource* source_ = nullptr;
@@ -105,6 +112,8 @@ class ArenaPool {
   /// An arena of at least that size.
   Status acquire(MemorySource& source, size_t bytes, Memory& arena);
   void release(Memory arena);
+  /// Frees all that no call uses.
+  void clear();
 
  private:
   void* const stream_;

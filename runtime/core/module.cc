@@ -156,6 +156,10 @@ class ModuleLoader {
     function.input_shapes = declared_shapes(function.plan, function.inputs);
     function.output_shapes = declared_shapes(function.plan, function.outputs);
     const std::string& data = function.plan.data;
+    bool has_constants = std::ranges::any_of(function.plan.buffers, [](const format::PlanBuffer& buffer) {
+      return buffer.kind == format::BufferKind::Constant;
+    });
+    if (!has_constants) return ok();
     Status status = function.constants.allocate(device_.memory(), data.size());
     if (status.failed() || data.empty()) return status;
     return device_.copy(function.constants.data(), data.data(), data.size());

@@ -35,9 +35,16 @@ Status Replays::run(Frame& frame, const std::shared_ptr<const SizedPlan>& placem
   }
   if (records) {
     Frame recorded = frame;
-    recording = queue.record([&](Queue& into) { return interpret(recorded, into); });
+    bool is_cancelled = false;
+    recording = queue.record([&](Queue& into) {
+      Status status = interpret(recorded, into);
+      is_cancelled = status.code == TSR_ECANCELED;
+      return status;
+    });
     std::lock_guard lock(mutex_);
-    kind_of(frame, placement).recording = recording;
+    Kind& kind = kind_of(frame, placement);
+    kind.recording = recording;
+    if (is_cancelled) kind.calls = 1;  // the next one is recorded
   }
   return recording ? queue.replay(*recording, frame.plan.entry) : interpret(frame, queue);
 }

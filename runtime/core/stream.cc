@@ -42,6 +42,16 @@ Status HostMark::elapsed_since(Mark& start, float& milliseconds) {
   return ok();
 }
 
+void ContextStream::drain() {
+  std::lock_guard lock(draining);
+  if (work) work->drain();
+}
+
+void ContextStream::end() {
+  std::lock_guard lock(draining);
+  work.reset();
+}
+
 Status DirectStream::record(std::shared_ptr<Mark>& mark) {
   auto made = std::make_shared<HostMark>();
   made->pass();
@@ -63,6 +73,7 @@ ThreadStream::~ThreadStream() {
 void ThreadStream::append(std::function<void()> work) {
   std::lock_guard lock(mutex_);
   waiting_.push_back(std::move(work));
+  ++put_;
   changed_.notify_all();
 }
 
@@ -110,9 +121,10 @@ Status ThreadStream::take_failure() {
 void ThreadStream::run(const Work& work, const Cancellation& cancellation) {
   {
     std::lock_guard lock(mutex_);
-    if (failure_.failed()) return;
+    // What was cancelled holds back nothing that came later.
+    if (failure_.failed() && failure_.code != TSR_ECANCELED) return;
     if (cancellation.is()) {
-      failure_ = fail(TSR_ECANCELED, "work of the stream was dropped by tsrCancel");
+      if (!failure_.failed()) failure_ = fail(TSR_ECANCELED, "work of the stream was dropped by tsrCancel");
       return;
     }
   }
@@ -126,7 +138,8 @@ void ThreadStream::run(const Work& work, const Cancellation& cancellation) {
   }
   if (!status.failed()) return;
   std::lock_guard lock(mutex_);
-  failure_ = std::move(status);
+  bool is_first = !failure_.failed() || status.code != TSR_ECANCELED;
+  if (is_first) failure_ = std::move(status);
 }
 
 void ThreadStream::serve() {
@@ -140,20 +153,23 @@ void ThreadStream::serve() {
     work();
     work = nullptr;
     lock.lock();
+    ++done_;
+    passed_.notify_all();
   }
 }
 
-void ThreadStream::drain() {
-  std::shared_ptr<Mark> mark;
-  if (!record(mark).failed()) (void)mark->wait(TSR_FOREVER);
+bool ThreadStream::wait(uint32_t milliseconds) {
+  std::unique_lock lock(mutex_);
+  auto is_past = [this, all = put_] { return done_ >= all; };
+  if (milliseconds != TSR_FOREVER) return passed_.wait_for(lock, std::chrono::milliseconds(milliseconds), is_past);
+  passed_.wait(lock, is_past);
+  return true;
 }
+
+void ThreadStream::drain() { (void)wait(TSR_FOREVER); }
 
 Status ThreadStream::synchronize(uint32_t milliseconds) {
-  std::shared_ptr<Mark> mark;
-  if (Status status = record(mark); status.failed()) return status;
-  if (mark->wait(milliseconds).failed()) {
-    return fail(TSR_ETIMEOUT, "the stream was still busy after ", milliseconds, " ms");
-  }
+  if (!wait(milliseconds)) return fail(TSR_ETIMEOUT, "the stream was still busy after ", milliseconds, " ms");
   return take_failure();
 }
 

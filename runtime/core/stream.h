@@ -17,8 +17,14 @@ namespace tessera::runtime {
 struct ContextStream {
   explicit ContextStream(Context& owner) : context(owner) {}
 
+  /// Waits for the work, unless the stream has ended.
+  void drain();
+  /// Ends the work, which is over, once nobody waits for it any more.
+  void end();
+
   Context& context;
   std::unique_ptr<Stream> work;
+  std::mutex draining;  ///< held by who waits for the work beside the one that ends it
   const Handle<tsr_stream_t> handle{this};
 };
 
@@ -63,7 +69,7 @@ class DirectStream : public Stream {
 };
 
 /// A queue of work with a thread of its own. After a failure, work is dropped until the failure
-/// has been fetched; marks are passed all the same.
+/// has been fetched; marks are passed all the same. What tsrCancel ended or dropped is a failure that drops nothing.
 class ThreadStream : public Stream {
  public:
   explicit ThreadStream(Queue& queue);
@@ -82,13 +88,17 @@ class ThreadStream : public Stream {
 
  private:
   void append(std::function<void()> work);
+  /// Waits until all that is in the queue by now is over; false when the time is over before.
+  bool wait(uint32_t milliseconds);
   void serve();
   void run(const Work& work, const Cancellation& cancellation);
 
   Queue& queue_;
   std::mutex mutex_;
-  std::condition_variable changed_;
+  std::condition_variable changed_;  ///< there is work, or no more will come
+  std::condition_variable passed_;   ///< work is over
   std::deque<std::function<void()>> waiting_;
+  uint64_t put_ = 0, done_ = 0;  ///< how many pieces of work were put into the queue, and are over
   Status failure_;
   bool stopping_ = false;
   std::thread worker_;

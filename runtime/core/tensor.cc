@@ -20,11 +20,7 @@ bool is_same(tsr_dtype_t a, tsr_dtype_t b) {
 }
 
 std::string dtype_text(tsr_dtype_t dtype) {
-  for (int i = 0; i < format::dtype_count; ++i) {
-    if (is_same(dtype, dlpack_dtype(format::Dtype(i)))) {
-      return std::string(format::dtype_name(format::Dtype(i)));
-    }
-  }
+  if (auto known = dtype_of(dtype)) return std::string(format::dtype_name(*known));
   return format::cat("DLPack type code ", int(dtype.code), " of ", int(dtype.bits), " bits and ",
                      dtype.lanes, " lanes");
 }
@@ -69,6 +65,13 @@ Status check_dense(const tsr_tensor_t& tensor, const std::string& title) {
 
 }  // namespace
 
+std::optional<format::Dtype> dtype_of(tsr_dtype_t dtype) {
+  for (int i = 0; i < format::dtype_count; ++i) {
+    if (is_same(dtype, dlpack_dtype(format::Dtype(i)))) return format::Dtype(i);
+  }
+  return std::nullopt;
+}
+
 tsr_dtype_t dlpack_dtype(format::Dtype dtype) {
   const format::DtypeInfo& info = format::dtype_info(dtype);
   return {info.dlpack_code, uint8_t(info.bits), 1};
@@ -110,6 +113,9 @@ Status read_tensor(const tsr_tensor_t& tensor, const TensorRules& rules, const s
     return place_error(tensor.device, rules.device, title);
   }
   if (Status status = read_shape(tensor, title, argument); status.failed()) return status;
+  if (tensor.data && tensor.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(tensor.data)) {
+    return invalid(title, ": the byte offset ", tensor.byte_offset, " leads out of what can be addressed");
+  }
   argument.data = static_cast<char*>(tensor.data);
   if (argument.data) argument.data += tensor.byte_offset;
   bool is_empty = format::element_count(argument.shape) == 0;

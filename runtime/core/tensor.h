@@ -1,6 +1,8 @@
 #pragma once
 // Checking the tensors that a caller passes.
 
+#include <optional>
+
 #include "runtime/core/bind.h"
 #include "runtime/core/device.h"
 #include "runtime/core/status.h"
@@ -10,6 +12,8 @@ namespace tessera::runtime {
 
 /// DLPack's code for the dtype.
 tsr_dtype_t dlpack_dtype(format::Dtype dtype);
+/// The dtype that DLPack describes so, where there is one.
+std::optional<format::Dtype> dtype_of(tsr_dtype_t dtype);
 
 /// Whether a tensor's content is going to be used.
 enum class Need { ShapeOnly, Content };

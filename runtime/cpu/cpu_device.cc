@@ -112,6 +112,7 @@ class CpuDevice : public Device {
   }
 
   void set_threads(int threads) override { queue_.set_threads(threads); }
+  void release_arenas() override { queue_.arenas.clear(); }
 
  protected:
   MemorySource& own_memory(MemoryKind) override { return memory_; }

@@ -18,13 +18,12 @@ constexpr int32_t cuda_tensor_type = 2;  // DLPack's kDLCUDA
 /// Vector loads and tensor maps rely on it; every allocator of device memory gives more.
 constexpr uint32_t cuda_alignment = 16;
 
-/// The number of "cuda:N", 0 for "cuda", -1 for others.
+/// The number of "cuda:N", -1 for others.
 int device_index(std::string_view name) {
   constexpr std::string_view prefix = "cuda";
   if (!name.starts_with(prefix)) return -1;
   name.remove_prefix(prefix.size());
-  if (name.empty()) return 0;
-  if (name[0] != ':' || name.size() < 2 || name.size() > 4) return -1;
+  if (name.size() < 2 || name[0] != ':' || name.size() > 4) return -1;
   int index = 0;
   const char* end = name.data() + name.size();
   auto [at, status] = std::from_chars(name.data() + 1, end, index);

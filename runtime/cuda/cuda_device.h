@@ -8,10 +8,10 @@
 
 namespace tessera::runtime {
 
-/// True for "cuda" and "cuda:N".
+/// True for "cuda:N".
 bool is_cuda_name(std::string_view name);
 
-/// The GPU of that name; "cuda" is the first one. Needs the driver and the GPU.
+/// The GPU of that name. Needs the driver and the GPU.
 Status make_cuda_device(std::string_view name, std::unique_ptr<Device>& device);
 
 /// What is known about a GPU without a context on it.

@@ -317,6 +317,7 @@ class CudaStream : public Stream {
     return fail(TSR_ETIMEOUT, "the stream was still busy after ", milliseconds, " ms");
   }
 
+  void* native() const override { return stream_; }
   void drain() override { gpu_.result(gpu_.driver().stream_synchronise, stream_); }
 
   Status record(std::shared_ptr<Mark>& mark) override {
@@ -365,7 +366,11 @@ Status make_cuda_stream(const Gpu& gpu, bool is_default, std::unique_ptr<Stream>
 Status adopt_cuda_stream(const Gpu& gpu, void* native, std::unique_ptr<Stream>& stream) {
   // NULL, 1 and 2 are names of the driver for default streams of the thread's current context.
   auto handle = static_cast<StreamHandle>(native);
-  if (reinterpret_cast<uintptr_t>(native) > last_default_stream) {
+  if (reinterpret_cast<uintptr_t>(native) == per_thread_default_stream) {
+    return invalid("the stream to be adopted is the driver's default stream of a thread: which one it is depends on "
+                   "the thread that uses it");
+  }
+  if (reinterpret_cast<uintptr_t>(native) > per_thread_default_stream) {
     ContextHandle context = nullptr;
     Status status = gpu.run(gpu.driver().stream_context, handle, &context);
     if (status.failed()) return fail(status.code, "the stream to be adopted: ", status.text);

@@ -52,8 +52,8 @@ inline constexpr int function_non_portable_cluster = 14;
 
 // Flags.
 inline constexpr unsigned stream_non_blocking = 1;
-/// Handles up to this one name default streams: NULL, that of the process, that of the thread.
-inline constexpr uintptr_t last_default_stream = 2;
+/// NULL and 1 name the default stream of the process; no handle is less than the one behind this.
+inline constexpr uintptr_t per_thread_default_stream = 2;
 inline constexpr unsigned event_default = 0;
 /// Other threads may do what they like meanwhile.
 inline constexpr int capture_relaxed = 2;

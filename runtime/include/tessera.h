@@ -21,7 +21,8 @@
  *            all later ones. Callbacks may not call it.
  *   [ends]   From any thread, while no other thread uses what it ends. It waits for work, and so
  *            callbacks may not call it; NULL is allowed, and does nothing.
- * In a callback the functions that it may not call answer TSR_EINVAL. Whatever two threads do at
+ * In a callback the functions that it may not call answer TSR_EINVAL. The functions of managed tensors,
+ * deleters and release functions, are no callbacks: they may call whatever their caller may. Whatever two threads do at
  * once with two contexts, or with two streams, functions or events, goes well; work on one stream is
  * in the order in which it was put there.
  *
@@ -118,15 +119,17 @@ TSR_API tsr_status_t tsrGetDeviceCount(size_t* count);
 TSR_API tsr_status_t tsrGetDeviceInfo(size_t index, tsr_device_info_t* info);
 
 /* Memory that the program gives a context: for tsrAlloc, temporaries, constants and weights. Not
- * through it go what the library needs for itself, the scratch memory of kernels on a CPU, and the
- * driver's own. The functions may be called from any thread, also by several at once, and are
- * callbacks: they may call only functions marked [any]. */
+ * through it go what the library needs for itself, the scratch memory of kernels on a CPU, the
+ * driver's own and, on a CPU with TSR_CHECK_GUARDS, all that guard pages follow. The functions may be
+ * called from any thread, also by several at once, and are callbacks: they may call only functions
+ * marked [any]. */
 typedef struct {
   size_t size;
   void* user;
   /* Memory of at least `bytes` bytes, which is not 0, at a multiple of 64; NULL where there is none,
    * and then what needed it fails with TSR_EOOM. `flags` has the kind as tsrAlloc takes it. Work on
-   * `stream` is going to use it: a CUstream on a GPU, NULL for its default stream and on a CPU. */
+   * `stream` is going to use it: a CUstream on a GPU; NULL for its default stream, on a CPU, and
+   * where the stream is not known, as of tsrAlloc. */
   void* (*allocate)(void* user, size_t bytes, uint32_t flags, void* stream);
   /* Takes it back. Work that is on `stream` by now may still use it, so it is not given out for other
    * work before that has come by. */
@@ -208,12 +211,13 @@ TSR_API tsr_status_t tsrSetLimits(tsr_context_t context, const tsr_limits_t* lim
  * of the host, and anything else is page-locked memory of the host, which both can use. 0 bytes
  * give a valid pointer that may not be read. [waits] */
 TSR_API tsr_status_t tsrAlloc(tsr_context_t context, size_t bytes, uint32_t flags, void** dptr);
-/* Frees what tsrAlloc gave; NULL is allowed. Work that uses it must be done. [waits] */
+/* Frees what tsrAlloc gave; NULL is allowed. Work that uses it must be done. What a callback frees on
+ * a GPU goes with the next [waits] or [ends] function that is called for the context elsewhere. [any] */
 TSR_API tsr_status_t tsrFree(tsr_context_t context, void* dptr);
 typedef struct {
   size_t size;
   uint64_t used;  /* bytes that the context holds: what tsr_limits_t counts */
-  uint64_t peak;  /* the most that it held at a time */
+  uint64_t peak;  /* the most that it held at a time; what could not be allocated does not count */
   uint64_t limit; /* of tsr_limits_t; 0: none */
 } tsr_memory_info_t;
 
@@ -323,9 +327,11 @@ typedef struct {
 } tsr_tensor_t;
 
 /* Copies all elements between tensors of one shape and dtype, in the order of the stream. Either may
- * have any strides, in memory of the host or of the context's device. They share no memory, and no two
- * elements of `to` are the same. On the NULL stream it is done on return. On a GPU a copy
- * that falls into more than 4096 pieces without gaps is refused, by the axis where it does. [waits] */
+ * have any strides, in memory of the host or of the context's device. One ends before the other begins,
+ * gaps included, and the strides of `to` alone tell its elements apart: each, in the order of size, is
+ * larger than the reach of the smaller ones. Others are refused. On the NULL stream it is done on
+ * return. On a GPU a copy that falls into more than 4096 pieces without gaps is refused, by the axis
+ * where it does. [waits] */
 TSR_API tsr_status_t tsrCopyTensor(tsr_context_t context, tsr_stream_t stream, const tsr_tensor_t* to,
                                    const tsr_tensor_t* from);
 
@@ -349,7 +355,9 @@ typedef struct tsr_managed_tensor_versioned {
 #define TSR_DLPACK_COPIED 2u    /* it is a copy that was made for whoever gets it */
 
 #define TSR_IMPORT_READ_ONLY 1u /* the program only reads it; without this a read-only tensor is refused */
-#define TSR_IMPORT_COPY 2u      /* one that calls do not accept as it is, with strides or in other memory, is copied */
+#define TSR_IMPORT_COPY 2u      /* one that calls do not accept as it is is copied: with strides, in other
+                                 * memory, read-only, or not at a multiple of its element's bytes, on a GPU
+                                 * of at least 16 */
 
 typedef struct {
   size_t size;
@@ -358,7 +366,8 @@ typedef struct {
 } tsr_import_options_t;
 
 /* Takes a tensor of another library, and gives one for calls of the context: of the same memory or,
- * with TSR_IMPORT_COPY, of a dense copy in the context's memory, made in the order of the stream. On
+ * with TSR_IMPORT_COPY, of a dense copy in the context's memory, made in the order of the stream. On a
+ * GPU a tensor of rank 0 of the host is taken as it is, for inputs, unless copies are allowed. On
  * success the managed tensor belongs to the library, which calls its deleter in tsrReleaseTensor or
  * with the end of the context; on failure it stays the caller's. [waits] */
 TSR_API tsr_status_t tsrTensorFromDLPack(tsr_context_t context, tsr_stream_t stream,
@@ -369,7 +378,8 @@ TSR_API tsr_status_t tsrTensorFromDLPackVersioned(tsr_context_t context, tsr_str
                                                   tsr_managed_tensor_versioned_t* managed,
                                                   const tsr_import_options_t* options,
                                                   tsr_tensor_t** tensor);
-/* Ends what one of the two gave; NULL is allowed. Work that uses it must be done. [waits] */
+/* Ends what one of the two gave; NULL is allowed. Work that uses it must be done. In a callback on a
+ * GPU it is as with tsrFree. [any] */
 TSR_API tsr_status_t tsrReleaseTensor(tsr_context_t context, tsr_tensor_t* tensor);
 
 typedef struct {
@@ -377,7 +387,8 @@ typedef struct {
   uint32_t flags; /* TSR_DLPACK_READ_ONLY or 0 */
   uint32_t reserved;
   /* Called from any thread when the tensor is deleted: its memory is no longer used. NULL: the data
-   * is what tsrAlloc gave, and from now on belongs to the managed tensor and no longer to the
+   * is what tsrAlloc gave, in which all elements lie and of whose device the tensor is, or NULL where
+   * there are no elements; from now on it belongs to the managed tensor and no longer to the
    * program. It stays when the context ends before. */
   void (*release)(void* user);
   void* user;
@@ -450,7 +461,8 @@ typedef struct {
   size_t size;
   /* Memory of the device for the call's temporaries, at a multiple of 64 bytes, of at least as many
    * bytes as tsrGetWorkspaceSize gives. NULL: the context's own, which it keeps for later calls.
-   * It is as that of tensors: nothing else uses it until the stream has come by. */
+   * It is as that of tensors: nothing else uses it until the stream has come by, and one that shares
+   * memory with the call's tensors is refused. */
   void* workspace;
   size_t workspace_size; /* bytes */
 } tsr_call_options_t;
@@ -523,7 +535,8 @@ typedef struct {
   uint32_t flags; /* TSR_STREAM_ADOPT or 0 */
   uint32_t reserved;
   /* On a GPU and with TSR_STREAM_ADOPT: a CUstream of the GPU's primary context, such as that of a
-   * framework, which stays until the stream is destroyed here. NULL is the driver's default stream. */
+   * framework, which stays until tsrDestroyStream returns. NULL is the driver's default stream; that
+   * of each thread, (CUstream)2, is refused. */
   void* native;
 } tsr_stream_options_t;
 
@@ -535,7 +548,8 @@ TSR_API tsr_status_t tsrCreateStream(tsr_context_t context, const tsr_stream_opt
 /* Waits for the stream's work and frees it. One that was adopted goes on without the context. [ends] */
 TSR_API tsr_status_t tsrDestroyStream(tsr_stream_t stream);
 /* Waits at most `milliseconds` for all work that was put on the stream so far; returns the first
- * failure of work since the last wait, or TSR_ETIMEOUT. [waits] */
+ * failure of work since the last wait, or TSR_ETIMEOUT. On a CPU's default stream nothing is left to be
+ * waited for: calls that other threads are making on it then are not. [waits] */
 TSR_API tsr_status_t tsrSynchronize(tsr_context_t context, tsr_stream_t stream,
                                     uint32_t milliseconds);
 
@@ -543,21 +557,24 @@ TSR_API tsr_status_t tsrSynchronize(tsr_context_t context, tsr_stream_t stream,
 typedef void (*tsr_done_t)(void* user, tsr_status_t status);
 
 /* Calls `done` once, when all work that is on the stream by now is over: done, failed or cancelled.
- * That is on the thread that does the work, on a CPU's default stream before this returns. On a GPU
- * it is a thread of the driver, which allows no calls of its own there: `done` may not use the
- * context, `status` is TSR_SUCCESS, and after a fault of the GPU `done` is not called. [any] */
+ * That is on the thread that does the work, on a CPU's default stream before this returns, without a
+ * look at calls that other threads are making on it. On a GPU it is a thread of the driver, which
+ * allows no calls of its own there: of the context `done` may use only tsrFree, tsrReleaseTensor and
+ * tsrDestroyEvent, `status` is TSR_SUCCESS, and after a fault of the GPU `done` is not called. [any] */
 TSR_API tsr_status_t tsrNotify(tsr_context_t context, tsr_stream_t stream, tsr_done_t done, void* user);
 
 /* Gives up the work that is on the stream by now. What has not begun is dropped, a call that runs ends
  * before its next step, and what it has written to its outputs is of no use; a kernel and a copy that
  * run go on to their end, and so does waiting for an event. Events are passed. Such a call, and where
- * work was dropped the next tsrSynchronize, gives TSR_ECANCELED. On a GPU, work that the driver has
- * goes on; a call that is being made ends. Later work is not affected. [any] */
+ * work was dropped the next tsrSynchronize, gives TSR_ECANCELED, or the failure of later work where
+ * there is one. On a GPU, work that the driver has goes on; a call that is being made ends. Later work
+ * is not affected. [any] */
 TSR_API tsr_status_t tsrCancel(tsr_context_t context, tsr_stream_t stream);
 
 /* An event, which marks no place yet. [any] */
 TSR_API tsr_status_t tsrCreateEvent(tsr_context_t context, tsr_event_t* event);
-/* Work that waits for the recorded place goes on waiting for it. [ends] */
+/* Work that waits for the recorded place goes on waiting for it. No other thread uses the event
+ * meanwhile; NULL is allowed. In a callback on a GPU it is as with tsrFree. [any] */
 TSR_API tsr_status_t tsrDestroyEvent(tsr_event_t event);
 /* Marks the place in the stream; recording again replaces the mark. [any] */
 TSR_API tsr_status_t tsrRecordEvent(tsr_event_t event, tsr_stream_t stream);

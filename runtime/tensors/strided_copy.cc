@@ -25,45 +25,33 @@ int64_t stride_of(const tsr_tensor_t& tensor, int32_t axis) {
   return stride;
 }
 
-bool is_empty(const tsr_tensor_t& tensor) {
-  for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
-    if (tensor.shape[axis] == 0) return true;
-  }
-  return false;
-}
-
-/// Finds how far the elements reach; strides that lead out of what can be addressed fail.
+/// Finds where the elements lie; strides that lead out of what can be addressed fail.
 Status find_range(const tsr_tensor_t& tensor, std::string_view title, Range& range) {
   if (is_empty(tensor)) return ok();
-  int64_t bytes = tensor.dtype.bits / 8, low = 0, high = 0;
-  for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
-    int64_t reach = 0;
-    bool fits = !__builtin_mul_overflow(tensor.shape[axis] - 1, stride_of(tensor, axis), &reach) &&
-                !__builtin_mul_overflow(reach, bytes, &reach) &&
-                !__builtin_add_overflow(reach < 0 ? low : high, reach, reach < 0 ? &low : &high);
-    if (!fits) return invalid(title, ", axis ", axis, ": the stride ", stride_of(tensor, axis), " leads too far");
-  }
-  auto data = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
-  range.begin = data - uintptr_t(-low);
-  range.end = data + uintptr_t(high) + uintptr_t(bytes) - 1;
+  Reach reach;
+  if (Status status = find_reach(tensor, title, reach); status.failed()) return status;
+  uintptr_t data = reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset;
+  bool fits = data >= reach.before && !__builtin_add_overflow(data, reach.behind - 1, &range.end);
+  if (!fits) return invalid(title, ": its strides lead out of what can be addressed");
+  range.begin = data - reach.before;
   return ok();
 }
 
 /// Two elements of a target that are one would be written twice, in an order that nobody promises.
 Status check_distinct(const tsr_tensor_t& tensor, std::string_view title) {
-  std::vector<std::pair<int64_t, int32_t>> steps;
+  std::vector<std::pair<uint64_t, int32_t>> steps;
   for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
     int64_t stride = stride_of(tensor, axis);
-    if (tensor.shape[axis] > 1) steps.push_back({stride < 0 ? -stride : stride, axis});
+    if (tensor.shape[axis] > 1) steps.push_back({stride < 0 ? 0 - uint64_t(stride) : uint64_t(stride), axis});
   }
   std::sort(steps.begin(), steps.end());
-  int64_t reach = 0;
+  uint64_t reach = 0;
   for (auto [step, axis] : steps) {
     if (step <= reach) {
       return invalid(title, ", axis ", axis, ": with the stride ", stride_of(tensor, axis),
-                     " some elements share memory, and they are written");
+                     " some elements may share memory, and they are written");
     }
-    reach += step * (tensor.shape[axis] - 1);
+    reach += step * uint64_t(tensor.shape[axis] - 1);
   }
   return ok();
 }
@@ -129,6 +117,13 @@ Status check_pieces(const StridedCopy& copy, const tsr_tensor_t& to, const tsr_t
 
 }  // namespace
 
+bool is_empty(const tsr_tensor_t& tensor) {
+  for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
+    if (tensor.shape[axis] == 0) return true;
+  }
+  return false;
+}
+
 bool is_dense(const tsr_tensor_t& tensor, int32_t& axis) {
   if (!tensor.strides || is_empty(tensor)) return true;
   int64_t expected = 1;
@@ -153,8 +148,26 @@ Status check_tensor(const tsr_tensor_t& tensor, std::string_view title) {
     return invalid(title, ", axis ", axis, ": the extent ", tensor.shape[axis], " is negative");
   }
   if (!tensor.data && !is_empty(tensor)) return invalid(title, ": its data is NULL");
+  if (tensor.byte_offset > UINTPTR_MAX - reinterpret_cast<uintptr_t>(tensor.data)) {
+    return invalid(title, ": the byte offset ", tensor.byte_offset, " leads out of what can be addressed");
+  }
   size_t bytes = 0;
   return dense_bytes(tensor, title, bytes);
+}
+
+Status find_reach(const tsr_tensor_t& tensor, std::string_view title, Reach& reach) {
+  reach = {};
+  if (is_empty(tensor)) return ok();
+  int64_t bytes = tensor.dtype.bits / 8, low = 0, high = 0;
+  for (int32_t axis = 0; axis < tensor.ndim; ++axis) {
+    int64_t way = 0;
+    bool fits = !__builtin_mul_overflow(tensor.shape[axis] - 1, stride_of(tensor, axis), &way) &&
+                !__builtin_mul_overflow(way, bytes, &way) &&
+                !__builtin_add_overflow(way < 0 ? low : high, way, way < 0 ? &low : &high);
+    if (!fits) return invalid(title, ", axis ", axis, ": the stride ", stride_of(tensor, axis), " leads too far");
+  }
+  reach = {0 - uint64_t(low), uint64_t(high) + uint64_t(bytes)};
+  return ok();
 }
 
 Status dense_bytes(const tsr_tensor_t& tensor, std::string_view title, size_t& bytes) {
@@ -190,7 +203,9 @@ Status plan_strided_copy(const tsr_tensor_t& to, const tsr_tensor_t& from, const
   if (Status status = find_range(to, target, written); status.failed()) return status;
   if (Status status = find_range(from, source, read); status.failed()) return status;
   if (Status status = check_distinct(to, target); status.failed()) return status;
-  if (written.begin <= read.end && read.begin <= written.end) return invalid("the target overlaps the source");
+  if (written.begin <= read.end && read.begin <= written.end) {
+    return invalid("the target may overlap the source: one begins before the other ends");
+  }
   copy.to = static_cast<char*>(to.data) + to.byte_offset;
   copy.from = static_cast<const char*>(from.data) + from.byte_offset;
   int64_t element = to.dtype.bits / 8;

@@ -29,6 +29,18 @@ struct StridedCopy {
 Status plan_strided_copy(const tsr_tensor_t& to, const tsr_tensor_t& from, const DeviceFacts& device,
                          StridedCopy& copy);
 
+/// Whether it has no elements.
+bool is_empty(const tsr_tensor_t& tensor);
+
+/// Bytes that the elements take up, counted from the first one: none before it without negative strides.
+struct Reach {
+  uint64_t before = 0;
+  uint64_t behind = 0;
+};
+
+/// Finds them for a tensor that has been checked; what cannot be counted fails with TSR_EINVAL.
+Status find_reach(const tsr_tensor_t& tensor, std::string_view title, Reach& reach);
+
 /// Whether the elements lie densely in row-major order; if not, the axis with the first stride that is another.
 bool is_dense(const tsr_tensor_t& tensor, int32_t& axis);
 

@@ -73,6 +73,22 @@ TEST_CASE("a call uses the caller's workspace", "[runtime]") {
   CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_EINVAL);
   CHECK(last_error() == "chain: the workspace has " + std::to_string(bytes - 1) + " bytes; the call needs " +
                             std::to_string(bytes));
+  HostTensor both({int64_t(bytes / 4) + 100});
+  options.workspace_size = bytes;
+  options.workspace = both.floats();
+  tsr_tensor_t inside = y.tensor;
+  inside.data = both.floats() + bytes / 4 - 16;
+  outputs[0] = &inside;
+  CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_EINVAL);
+  CHECK(last_error() == "chain: the workspace overlaps output 'y'");
+  outputs[0] = &y.tensor;
+  inputs[0] = &inside;
+  CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_EINVAL);
+  CHECK(last_error() == "chain: the workspace overlaps input 'x'");
+  inside.data = both.floats() + bytes / 4;
+  std::fill_n(both.floats(), bytes / 4 + 100, 1.0f);
+  CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_SUCCESS);
+  inputs[0] = &x.tensor;
   options.workspace = workspace.floats() + 1;
   CHECK(tsrCall(function, nullptr, inputs, 1, outputs, 1, &options) == TSR_EINVAL);
   CHECK(last_error() == "chain: the workspace must be at a multiple of 64 bytes");

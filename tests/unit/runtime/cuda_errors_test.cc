@@ -122,6 +122,10 @@ TEST_CASE("code that cannot be loaded is refused with the reason", "[cuda]") {
           "kernel 'add_one': scratch memory is for kernels of a CPU");
   }
   SECTION("each call on the way may fail") {
+    PlanBuilder b("constant");
+    uint32_t y = b.output("y", {"3"});
+    b.step(format::CopyStep{y, b.constant({1, 2, 3})});
+    bundle.plans.push_back(b.plan);
     for (const char* symbol :
          {"cuModuleLoadDataEx", "cuModuleGetFunction", "cuFuncGetAttribute", "cuFuncSetAttribute",
           "cuOccupancyMaxActiveClusters", "cuMemAlloc_v2"}) {

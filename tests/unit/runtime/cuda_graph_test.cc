@@ -1,7 +1,10 @@
 // Calls that come again are one launch of a graph, with the results of the steps.
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <memory>
+#include <thread>
 
 #include "unit/runtime/cuda_sample.h"
 
@@ -217,4 +220,32 @@ TEST_CASE("a kernel of a graph starts early where it waits for one launch alone"
   for (size_t i = 0; i < 4; ++i) CHECK(launches[i].overlaps);  // step by step each has a launch ahead of it
   // Recorded: nothing ahead, one launch, a copy, one launch.
   for (size_t i = 0; i < 4; ++i) CHECK(launches[4 + i].overlaps == (i % 2 == 1));
+}
+
+TEST_CASE("calls that were cancelled become graphs later", "[cuda]") {
+  PlanBuilder b("long");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"}), y = b.output("y", {"N"});
+  for (int i = 0; i < 200; ++i) b.launch("add_one", {x, y}, {"N"});
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{b.plan}}.bytes());
+  std::atomic<bool> is_over = false;
+  std::thread cancelling([&] {
+    while (!is_over) tsrCancel(loaded.context, nullptr);
+  });
+  std::vector<std::unique_ptr<CudaTensor>> in, out;
+  for (int i = 0; i < 20; ++i) {
+    in.push_back(std::make_unique<CudaTensor>(loaded.context, std::vector<int64_t>{i + 1}));
+    out.push_back(std::make_unique<CudaTensor>(loaded.context, std::vector<int64_t>{i + 1}));
+    for (int k = 0; k < 3; ++k) (void)call(loaded.function("long"), {&in[i]->tensor}, {&out[i]->tensor});
+  }
+  is_over = true;
+  cancelling.join();
+  for (int i = 0; i < 20; ++i) {
+    REQUIRE(call(loaded.function("long"), {&in[i]->tensor}, {&out[i]->tensor}) == TSR_SUCCESS);
+    int before = gpu.counts().graph_launches;
+    REQUIRE(call(loaded.function("long"), {&in[i]->tensor}, {&out[i]->tensor}) == TSR_SUCCESS);
+    REQUIRE(tsrSynchronize(loaded.context, nullptr, TSR_FOREVER) == TSR_SUCCESS);
+    CHECK(gpu.counts().graph_launches == before + 1);
+  }
 }

@@ -521,6 +521,10 @@ TEST_CASE("a stream of another library becomes one of the context", "[cuda]") {
   tsr_stream_t stream = nullptr;
   CHECK(adopt(elsewhere, &stream) == TSR_EINVAL);
   CHECK(last_error() == "the stream to be adopted belongs to another context of the driver than cuda:0's own");
+  CHECK(adopt(reinterpret_cast<void*>(2), &stream) == TSR_EINVAL);
+  CHECK(last_error() ==
+        "the stream to be adopted is the driver's default stream of a thread: which one it is depends on the thread "
+        "that uses it");
   int streams = gpu.counts().streams;
   for (void* native : {theirs, static_cast<void*>(nullptr)}) {
     REQUIRE(adopt(native, &stream) == TSR_SUCCESS);
@@ -554,6 +558,40 @@ TEST_CASE("the driver calls back when the work of a stream is over", "[cuda]") {
   CHECK(calls == 1);
 }
 
+TEST_CASE("what a callback of the driver frees goes with the next call from elsewhere", "[cuda]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  struct Kept {
+    tsr_context_t context;
+    void* memory = nullptr;
+    tsr_event_t event = nullptr;
+    tsr_status_t freed = TSR_EINTERNAL, destroyed = TSR_EINTERNAL;
+    int pinned = 0, events = 0;
+    const FakeGpu& gpu;
+  } kept{loaded.context, nullptr, nullptr, TSR_EINTERNAL, TSR_EINTERNAL, 0, 0, gpu};
+  REQUIRE(tsrAlloc(loaded.context, 64, TSR_PINNED, &kept.memory) == TSR_SUCCESS);
+  REQUIRE(tsrCreateEvent(loaded.context, &kept.event) == TSR_SUCCESS);
+  REQUIRE(tsrRecordEvent(kept.event, nullptr) == TSR_SUCCESS);
+  FakeCounts before = gpu.counts();
+  auto let_go = [](void* user, tsr_status_t) {
+    auto& own = *static_cast<Kept*>(user);
+    own.freed = tsrFree(own.context, own.memory);
+    own.destroyed = tsrDestroyEvent(own.event);
+    own.pinned = own.gpu.counts().pinned;
+    own.events = own.gpu.counts().events;
+  };
+  REQUIRE(tsrNotify(loaded.context, nullptr, let_go, &kept) == TSR_SUCCESS);
+  REQUIRE(tsrSynchronize(loaded.context, nullptr, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(kept.freed == TSR_SUCCESS);
+  CHECK(kept.destroyed == TSR_SUCCESS);
+  CHECK(kept.pinned == before.pinned);
+  CHECK(kept.events == before.events);
+  CHECK(tsrFree(loaded.context, kept.memory) == TSR_EINVAL);
+  REQUIRE(tsrSynchronize(loaded.context, nullptr, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(gpu.counts().pinned == before.pinned - 1);
+  CHECK(gpu.counts().events == before.events - 1);
+}
+
 TEST_CASE("waiting for a busy GPU ends with the time", "[cuda]") {
   FakeKnobs knobs;
   knobs.is_busy = true;
@@ -584,7 +622,7 @@ TEST_CASE("the best target of the GPU's architecture is taken", "[cuda]") {
     tsr_context_t context = nullptr;
     tsr_module_t module = nullptr;
     const char* target = "";
-    REQUIRE(create_on("cuda", &context) == TSR_SUCCESS);
+    REQUIRE(create_on("cuda:0", &context) == TSR_SUCCESS);
     tsr_status_t status =
         load_with(context, bytes, TSR_ALLOW_JIT, &module);
     if (status == TSR_SUCCESS) tsrGetModuleTarget(module, &target);

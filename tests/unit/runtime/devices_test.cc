@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <future>
 #include <map>
 #include <mutex>
 
@@ -301,4 +302,118 @@ TEST_CASE("an allocator gets back what a stream's work used while the stream is 
   CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
   CHECK(given.blocks.size() == 4);
   CHECK(tsrDestroyContext(owner) == TSR_SUCCESS);
+}
+
+TEST_CASE("only memory that was there counts for the peak", "[runtime][devices]") {
+  Counting counting;
+  tsr_context_t context = nullptr;
+  REQUIRE(counting.create(nullptr, &context) == TSR_SUCCESS);
+  void* memory = nullptr;
+  counting.fails_at = counting.calls + 1;
+  CHECK(tsrAlloc(context, 1000, TSR_HOST, &memory) == TSR_EOOM);
+  auto info = sized<tsr_memory_info_t>();
+  REQUIRE(tsrGetMemoryInfo(context, &info) == TSR_SUCCESS);
+  CHECK(info.used == 0);
+  CHECK(info.peak == 0);
+  REQUIRE(tsrDestroyContext(context) == TSR_SUCCESS);
+  REQUIRE(tsrCreateContext(&context) == TSR_SUCCESS);
+  REQUIRE(tsrAlloc(context, 64, TSR_HOST, &memory) == TSR_SUCCESS);
+  void* more = nullptr;
+  CHECK(tsrAlloc(context, SIZE_MAX, TSR_HOST, &more) == TSR_EOOM);
+  CHECK(tsrAlloc(context, SIZE_MAX - 100, TSR_HOST, &more) == TSR_EOOM);
+  REQUIRE(tsrGetMemoryInfo(context, &info) == TSR_SUCCESS);
+  CHECK(info.used == 64);
+  CHECK(info.peak == 64);
+  CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
+}
+
+TEST_CASE("a context that ended keeps no temporaries for what was exported", "[runtime][devices]") {
+  Counting counting;
+  tsr_context_t context = nullptr;
+  REQUIRE(counting.create(nullptr, &context) == TSR_SUCCESS);
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  std::string bundle = twice_bundle();
+  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  HostTensor x({3}, {1, 2, 3}), y({3});
+  REQUIRE(call(function, {&x.tensor}, {&y.tensor}) == TSR_SUCCESS);
+  void* memory = nullptr;
+  REQUIRE(tsrAlloc(context, 12, TSR_HOST, &memory) == TSR_SUCCESS);
+  tsr_tensor_t tensor = x.tensor;
+  tensor.data = memory;
+  tsr_managed_tensor_t* managed = nullptr;
+  REQUIRE(tsrTensorToDLPack(context, &tensor, nullptr, &managed) == TSR_SUCCESS);
+  CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
+  CHECK(counting.in_use.size() == 1);
+  managed->deleter(managed);
+  CHECK(counting.in_use.empty());
+}
+
+TEST_CASE("an allocator learns the stream of a copy and, with checks, of temporaries", "[cuda][devices]") {
+  FakeGpu gpu;
+  for (uint32_t checks : {0u, TSR_CHECK_CANARIES}) {
+    struct Given {
+      tsr_context_t owner = nullptr;
+      void* stream = nullptr;
+      static void* allocate(void* user, size_t bytes, uint32_t flags, void* stream) {
+        auto& own = *static_cast<Given*>(user);
+        own.stream = stream;
+        void* memory = nullptr;
+        own.memory = std::async(std::launch::async, [&] {
+                       return tsrAlloc(own.owner, bytes, flags, &memory) == TSR_SUCCESS ? memory : nullptr;
+                     }).get();
+        return own.memory;
+      }
+      static void free(void* user, void* memory, size_t, uint32_t, void*) {
+        tsrFree(static_cast<Given*>(user)->owner, memory);
+      }
+      void* memory = nullptr;
+    } given;
+    REQUIRE(create_on("cuda:0", &given.owner) == TSR_SUCCESS);
+    tsr_allocator_t allocator{sizeof allocator, &given, Given::allocate, Given::free};
+    auto options = sized<tsr_context_options_t>();
+    options.device = "cuda:0";
+    options.allocator = &allocator;
+    options.checks = checks;
+    tsr_context_t context = nullptr;
+    tsr_stream_t stream = nullptr;
+    REQUIRE(tsrCreateContextWith(&options, &context) == TSR_SUCCESS);
+    REQUIRE(tsrCreateStream(context, nullptr, &stream) == TSR_SUCCESS);
+    HostTensor x({3}, {1, 2, 3});
+    tsr_managed_tensor_t managed{x.tensor, nullptr, nullptr};
+    tsr_import_options_t copy{sizeof copy, TSR_IMPORT_COPY, 0};
+    tsr_tensor_t* taken = nullptr;
+    REQUIRE(tsrTensorFromDLPack(context, stream, &managed, &copy, &taken) == TSR_SUCCESS);
+    CHECK(given.stream != nullptr);
+    CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
+    CHECK(tsrDestroyContext(given.owner) == TSR_SUCCESS);
+  }
+}
+
+TEST_CASE("what no allocator is asked for is told or not needed", "[runtime][devices]") {
+  Counting counting;
+  std::vector<std::string> messages;
+  tsr_allocator_t allocator{sizeof allocator, &counting, Counting::allocate, Counting::free};
+  auto options = sized<tsr_context_options_t>();
+  options.allocator = &allocator;
+  options.log_user = &messages;
+  options.log = [](void* user, const tsr_log_message_t* message) {
+    if (message->kind == TSR_LOG_WARNING) static_cast<std::vector<std::string>*>(user)->push_back(message->text);
+  };
+  tsr_context_t context = nullptr;
+  tsr_module_t module = nullptr;
+  REQUIRE(tsrCreateContextWith(&options, &context) == TSR_SUCCESS);
+  std::string bundle = make_bundle({add_one_plan()});
+  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  CHECK(counting.calls == 0);  // the entry has no constants
+  CHECK(messages.empty());
+  REQUIRE(tsrDestroyContext(context) == TSR_SUCCESS);
+  options.checks = TSR_CHECK_GUARDS;
+  REQUIRE(tsrCreateContextWith(&options, &context) == TSR_SUCCESS);
+  CHECK(messages == std::vector<std::string>{"with TSR_CHECK_GUARDS memory is followed by guard pages, and the "
+                                             "program's allocator is not called"});
+  REQUIRE(tsrDestroyContext(context) == TSR_SUCCESS);
+  CHECK(create_on("cuda", &context) == TSR_EUNSUPPORTED);
+  CHECK(last_error() == "the device 'cuda' is not known; there are 'cpu' and 'cuda:0', 'cuda:1' and so on");
 }

@@ -147,7 +147,9 @@ TEST_CASE("what is wrong with a managed tensor is said, and it stays the caller'
   CHECK(refused(later) == "the managed tensor is of DLPack 2.0; this library reads 1.x");
   Versioned read_only(numbers.begin(), {4});
   read_only.managed.flags = TSR_DLPACK_READ_ONLY;
-  CHECK(refused(read_only) == "the managed tensor is read-only; TSR_IMPORT_READ_ONLY says that it is not written");
+  CHECK(refused(read_only) ==
+        "the managed tensor is read-only; TSR_IMPORT_READ_ONLY says that it is not written, and TSR_IMPORT_COPY copies "
+        "it");
   REQUIRE(take(loaded.context, read_only, TSR_IMPORT_READ_ONLY, &tensor) == TSR_SUCCESS);
   Legacy other_device(numbers.begin(), {4});
   other_device.managed.tensor.device = {2, 3};
@@ -250,8 +252,8 @@ TEST_CASE("tensors are copied between strides", "[runtime][dlpack]") {
   tsr_tensor_t broadcast = target;
   broadcast.strides = none;
   CHECK(refused(broadcast, from) ==
-        "the target, axis 0: with the stride 0 some elements share memory, and they are written");
-  CHECK(refused(from, from) == "the target overlaps the source");
+        "the target, axis 0: with the stride 0 some elements may share memory, and they are written");
+  CHECK(refused(from, from) == "the target may overlap the source: one begins before the other ends");
   tsr_tensor_t row = from;
   row.ndim = 1;
   CHECK(refused(target, row) == "the target has rank 2, and the source 1");
@@ -289,4 +291,134 @@ TEST_CASE("a tensor of the host is copied to a GPU, and one with gaps in pieces"
   CHECK(take(loaded.context, many, TSR_IMPORT_COPY, &tensor) == TSR_EINVAL);
   CHECK(last_error() ==
         "the source, axis 0: with the stride 2 the copy falls into 5000 pieces; on a GPU the most is 4096");
+}
+
+TEST_CASE("a release function may use the library", "[runtime][dlpack]") {
+  Loaded loaded(make_bundle({add_one_plan()}));
+  tsr_context_t other = nullptr;
+  REQUIRE(tsrCreateContext(&other) == TSR_SUCCESS);
+  struct Own {
+    tsr_context_t context;
+    void* memory = nullptr;
+    tsr_status_t freed = TSR_EINTERNAL, destroyed = TSR_EINTERNAL;
+    static void release(void* user) {
+      auto& own = *static_cast<Own*>(user);
+      own.freed = tsrFree(own.context, own.memory);
+      own.destroyed = tsrDestroyContext(own.context);
+    }
+  } own{other, nullptr, TSR_EINTERNAL, TSR_EINTERNAL};
+  REQUIRE(tsrAlloc(other, 12, TSR_HOST, &own.memory) == TSR_SUCCESS);
+  int64_t shape[] = {3};
+  tsr_tensor_t tensor{own.memory, {1, 0}, 1, {2, 32, 1}, shape, nullptr, 0}, *taken = nullptr;
+  tsr_export_options_t options{sizeof options, 0, 0, Own::release, &own};
+  tsr_managed_tensor_t* managed = nullptr;
+  REQUIRE(tsrTensorToDLPack(other, &tensor, &options, &managed) == TSR_SUCCESS);
+  REQUIRE(tsrTensorFromDLPack(loaded.context, nullptr, managed, nullptr, &taken) == TSR_SUCCESS);
+  CHECK(tsrReleaseTensor(loaded.context, taken) == TSR_SUCCESS);
+  CHECK(own.freed == TSR_SUCCESS);
+  CHECK(own.destroyed == TSR_SUCCESS);
+}
+
+TEST_CASE("what is exported lies in the memory that it takes along", "[runtime][dlpack]") {
+  tsr_context_t context = nullptr;
+  REQUIRE(tsrCreateContext(&context) == TSR_SUCCESS);
+  void* data = nullptr;
+  REQUIRE(tsrAlloc(context, 64, TSR_DEVICE, &data) == TSR_SUCCESS);
+  tsr_managed_tensor_t* managed = nullptr;
+  int64_t shape[] = {2, 4}, forth[] = {8, 1}, back[] = {-4, 1}, far[] = {12, 1};
+  tsr_tensor_t tensor{data, {1, 0}, 2, {2, 32, 1}, shape, nullptr, 0};
+  auto status_of = [&](int64_t* strides, uint64_t offset, tsr_device_t device = {1, 0}) {
+    tensor.strides = strides;
+    tensor.byte_offset = offset;
+    tensor.device = device;
+    return tsrTensorToDLPack(context, &tensor, nullptr, &managed);
+  };
+  CHECK(status_of(far, 4) == TSR_EINVAL);
+  CHECK(last_error() ==
+        "the tensor reaches out of the 64 bytes of its memory: its first element is at byte 4, and the elements "
+        "take up 0 bytes before and 64 from there on");
+  CHECK(status_of(nullptr, 36) == TSR_EINVAL);
+  CHECK(status_of(nullptr, 65) == TSR_EINVAL);
+  CHECK(status_of(nullptr, UINT64_MAX - 3) == TSR_EINVAL);
+  CHECK(last_error() == "the tensor: the byte offset 18446744073709551612 leads out of what can be addressed");
+  CHECK(status_of(back, 12) == TSR_EINVAL);
+  CHECK(status_of(forth, 16, {2, 0}) == TSR_EINVAL);
+  CHECK(last_error() == "the tensor says that it is in memory of DLPack device type 2, number 0; its data is not");
+  shape[0] = 200;
+  CHECK(status_of(nullptr, 0) == TSR_EINVAL);
+  shape[0] = 2;
+  REQUIRE(status_of(back, 16) == TSR_SUCCESS);  // and nothing that was refused took the memory
+  managed->deleter(managed);
+  int64_t none[] = {0, int64_t(1) << 40, int64_t(1) << 40};
+  tensor = {nullptr, {1, 0}, 3, {2, 32, 1}, none, nullptr, 0};
+  REQUIRE(tsrTensorToDLPack(context, &tensor, nullptr, &managed) == TSR_SUCCESS);
+  CHECK(managed->tensor.data == nullptr);
+  managed->deleter(managed);
+  CHECK(tsrDestroyContext(context) == TSR_SUCCESS);
+}
+
+TEST_CASE("what calls refuse is copied where the program allows it", "[runtime][dlpack]") {
+  Loaded loaded(make_bundle({add_one_plan()}));
+  Numbers numbers(4);
+  Versioned read_only(numbers.begin(), {4});
+  read_only.managed.flags = TSR_DLPACK_READ_ONLY;
+  tsr_tensor_t* tensor = nullptr;
+  REQUIRE(take(loaded.context, read_only, TSR_IMPORT_COPY, &tensor) == TSR_SUCCESS);
+  CHECK(tensor->data != numbers.begin());
+  CHECK(elements(*tensor, 4) == std::vector<float>{0, 1, 2, 3});
+  Versioned only_read(numbers.begin(), {4});
+  only_read.managed.flags = TSR_DLPACK_READ_ONLY;
+  REQUIRE(take(loaded.context, only_read, TSR_IMPORT_COPY | TSR_IMPORT_READ_ONLY, &tensor) == TSR_SUCCESS);
+  CHECK(tensor->data == numbers.begin());
+  Legacy apart(reinterpret_cast<char*>(numbers.begin()) + 2, {2});
+  CHECK(take(loaded.context, apart, 0, &tensor) == TSR_EINVAL);
+  CHECK(last_error() == "the managed tensor: its data is not at a multiple of 4 bytes; TSR_IMPORT_COPY copies it");
+}
+
+TEST_CASE("a GPU takes aligned tensors and numbers of the host, and copies others", "[cuda][dlpack]") {
+  FakeGpu gpu;
+  CudaLoaded loaded(CudaBundle{{add_one_plan()}}.bytes());
+  CudaTensor x(loaded.context, {8}, {0, 1, 2, 3, 4, 5, 6, 7}), y(loaded.context, {3});
+  tsr_tensor_t* tensor = nullptr;
+  Legacy shifted(x.tensor.data, {3});
+  shifted.managed.tensor.device = x.tensor.device;
+  shifted.managed.tensor.byte_offset = 4;
+  CHECK(take(loaded.context, shifted, 0, &tensor) == TSR_EINVAL);
+  CHECK(last_error() == "the managed tensor: its data is not at a multiple of 16 bytes; TSR_IMPORT_COPY copies it");
+  REQUIRE(take(loaded.context, shifted, TSR_IMPORT_COPY, &tensor) == TSR_SUCCESS);
+  REQUIRE(call(loaded.function("add_one"), {tensor}, {&y.tensor}) == TSR_SUCCESS);
+  CHECK(y.values() == std::vector<float>{2, 3, 4});
+  float number = 5;
+  Legacy scalar(&number, {}), copied(&number, {});
+  REQUIRE(take(loaded.context, scalar, 0, &tensor) == TSR_SUCCESS);
+  CHECK(tensor->data == &number);
+  REQUIRE(take(loaded.context, copied, TSR_IMPORT_COPY, &tensor) == TSR_SUCCESS);
+  CHECK(tensor->device.device_type == 2);
+}
+
+TEST_CASE("a managed tensor is taken once, and has a dtype", "[runtime][dlpack]") {
+  Loaded loaded(make_bundle({add_one_plan()}));
+  Numbers numbers(4);
+  Legacy theirs(numbers.begin(), {4}), strange(numbers.begin(), {4});
+  tsr_tensor_t *first = nullptr, *second = nullptr;
+  REQUIRE(take(loaded.context, theirs, 0, &first) == TSR_SUCCESS);
+  CHECK(take(loaded.context, theirs, 0, &second) == TSR_EINVAL);
+  CHECK(last_error() == "the managed tensor has been taken and not released yet; it has one owner");
+  strange.managed.tensor.dtype = {5, 32, 1};
+  CHECK(take(loaded.context, strange, 0, &second) == TSR_EINVAL);
+  CHECK(last_error() == "the managed tensor: nothing has its dtype, DLPack type code 5 of 32 bits");
+}
+
+TEST_CASE("offsets and strides at the end of what can be counted are refused", "[runtime][dlpack]") {
+  Loaded loaded(make_bundle({add_one_plan()}));
+  HostTensor x({3}, {1, 2, 3}), y({3});
+  x.tensor.byte_offset = UINT64_MAX - 3;
+  CHECK(call(loaded.function("add_one"), {&x.tensor}, {&y.tensor}) == TSR_EINVAL);
+  CHECK(last_error() == "add_one: input 'x': the byte offset 18446744073709551612 leads out of what can be addressed");
+  CHECK(tsrCopyTensor(loaded.context, nullptr, &y.tensor, &x.tensor) == TSR_EINVAL);
+  int64_t shape[] = {2}, least[] = {INT64_MIN};
+  char bytes[2] = {};
+  tsr_tensor_t from{bytes, {1, 0}, 1, {0, 8, 1}, shape, nullptr, 0}, to{bytes, {1, 0}, 1, {0, 8, 1}, shape, least, 0};
+  CHECK(tsrCopyTensor(loaded.context, nullptr, &to, &from) == TSR_EINVAL);
+  CHECK(last_error() == "the target: its strides lead out of what can be addressed");
 }

@@ -1,9 +1,12 @@
 // Streams run in order beside the caller; events order them among each other.
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
 #include <thread>
 
+#include "runtime/core/context.h"
+#include "runtime/cpu/cpu_device.h"
 #include "unit/runtime/sample.h"
 
 using namespace tessera::test;
@@ -369,4 +372,72 @@ TEST_CASE("a log is told what nobody would learn otherwise", "[runtime]") {
   const std::string loaded = "1 a module was loaded; of its targets cpu:x86-64-v3 was chosen";
   const std::vector<std::string> wanted = {unread, loaded, lost, lost};
   CHECK(messages == wanted);
+}
+
+TEST_CASE("work behind what was cancelled runs before anybody waits", "[runtime]") {
+  Gate gate;
+  tsr_context_t context = gate.loaded.context;
+  std::string bundle = two_copies();
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  HostTensor x({2}, {1, 2}), dropped({2}, {0, 0}), later({2}, {0, 0});
+  gate.close();
+  REQUIRE(call(function, {&x.tensor}, {&dropped.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(function, {&x.tensor}, {&later.tensor}, gate.stream) == TSR_SUCCESS);
+  gate.open();
+  CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_ECANCELED);
+  CHECK(dropped.values() == std::vector<float>{0, 0});
+  CHECK(later.values() == std::vector<float>{1, 2});
+  CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_SUCCESS);
+}
+
+TEST_CASE("work that fails behind what was cancelled is the failure, and drops what follows", "[runtime]") {
+  Gate gate;
+  tsr_context_t context = gate.loaded.context;
+  std::string bundle = two_copies();
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  HostTensor x({2}, {1, 2}), y({2}), later({2}, {0, 0});
+  auto limits = sized<tsr_limits_t>();
+  limits.steps = 1;
+  gate.close();
+  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrSetLimits(context, &limits) == TSR_SUCCESS);
+  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(tsrSetLimits(context, nullptr) == TSR_SUCCESS);
+  REQUIRE(call(function, {&x.tensor}, {&later.tensor}, gate.stream) == TSR_SUCCESS);
+  gate.open();
+  CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_ETIMEOUT);
+  CHECK(later.values() == std::vector<float>{0, 0});
+}
+
+TEST_CASE("a stream has ended for good when its destruction returns", "[runtime]") {
+  using namespace tessera::runtime;
+  /// Work of a driver that the owner may end as soon as the stream was destroyed.
+  struct Native : ThreadStream {
+    Native(Queue& queue, std::atomic<bool>& is_there) : ThreadStream(queue), there(is_there) {}
+    ~Native() override { there = false; }
+    std::atomic<bool>& there;
+  };
+  std::unique_ptr<Device> device = make_cpu_device();
+  Context context;
+  Queue* queue = nullptr;
+  std::unique_ptr<Stream> direct;
+  REQUIRE_FALSE(device->make_default_stream(direct).failed());
+  REQUIRE_FALSE(direct->submit([&](Queue& own) { return queue = &own, ok(); }).failed());
+  std::atomic<bool> there = true;
+  auto stream = std::make_shared<ContextStream>(context);
+  stream->work = std::make_unique<Native>(*queue, there);
+  context.adopt(context.streams, stream);
+  std::shared_ptr<ContextStream> held = stream;  // as one that waits for all work does
+  stream.reset();
+  CHECK(tsrDestroyStream(held->handle.get()) == TSR_SUCCESS);
+  CHECK_FALSE(there);
+  held->drain();
 }

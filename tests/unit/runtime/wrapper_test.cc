@@ -461,3 +461,15 @@ TEST_CASE("the wrapper gives tensors to other libraries and takes theirs", "[run
   tsr::copy(other.context, target, moved.view());
   CHECK(turned[1] == 3);
 }
+
+TEST_CASE("what a function to be called keeps goes with it", "[runtime][wrapper]") {
+  tsr::Context context;
+  tsr::Stream stream(context);
+  uint64_t before = context.memory().used;
+  for (int i = 0; i < 3; ++i) {
+    auto kept = std::make_shared<tsr::OwnedTensor>(context, tsr::f32, tsr::Shape{2, 4});
+    context.notify([kept](tsr_status_t) {}, stream);
+  }
+  stream.synchronize();
+  CHECK(context.memory().used == before);
+}
