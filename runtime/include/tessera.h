@@ -22,9 +22,9 @@
  *   [ends]   From any thread, while no other thread uses what it ends. It waits for work, and so
  *            callbacks may not call it; NULL is allowed, and does nothing.
  * In a callback the functions that it may not call answer TSR_EINVAL. The functions of managed tensors,
- * deleters and release functions, are no callbacks: they may call whatever their caller may. Whatever two threads do at
- * once with two contexts, or with two streams, functions or events, goes well; work on one stream is
- * in the order in which it was put there.
+ * deleters and release functions, are not callbacks: they may call whatever their caller may.
+ * Whatever two threads do at once with two contexts, or with two streams, functions or events, goes
+ * well; work on one stream is in the order in which it was put there.
  *
  * Handles are numbers that look like pointers, and lead nowhere. Each is given out once in a
  * process. TSR_EINVAL is the answer to a handle that was destroyed, is of another kind or belongs

@@ -91,7 +91,9 @@ class Context {
   void copy(void* to, const void* from, size_t bytes, const Queue& queue = {}) const {
     detail::check(tsrCopy(get(), queue.get(), to, from, bytes));
   }
-  /// Calls `done` once the work that is in the queue by now is over, as tsrNotify does. It may not throw.
+  /// Calls `done` once the work that is in the queue by now is over, as tsrNotify does. It may not throw. What it keeps
+  /// ends with it, on whichever thread that is: memory, tensors and events may be among it. Streams and modules may not,
+  /// and something else keeps the context until then.
   void notify(Done done, const Queue& queue = {}) const {
     auto kept = std::make_unique<Done>(std::move(done));
     detail::check(tsrNotify(get(), queue.get(), detail::call_done, kept.get()));
@@ -233,7 +235,8 @@ class Tensor {
     throw Error(TSR_EINVAL, "a tensor of " + std::to_string(wanted) + " bytes is put into memory of " +
                                 std::to_string(memory.bytes()));
   }
-  /// Of numbers of the program. Tensors of calls begin at a multiple of 64 bytes, as memory of Memory does.
+  /// Of numbers of the program. Tensors of calls begin at a multiple of their element's bytes, on a
+  /// GPU of 16; memory of Memory does.
   template <class T>
   Tensor(T* data, Shape shape) : Tensor(data, dtype_of<T>(), std::move(shape)) {}
 

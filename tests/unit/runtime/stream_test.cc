@@ -1,5 +1,7 @@
 // Streams run in order beside the caller; events order them among each other.
 
+#include <malloc.h>
+
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <future>
@@ -440,4 +442,15 @@ TEST_CASE("a stream has ended for good when its destruction returns", "[runtime]
   CHECK(tsrDestroyStream(held->handle.get()) == TSR_SUCCESS);
   CHECK_FALSE(there);
   held->drain();
+}
+
+TEST_CASE("asking whether a stream is done leaves nothing in it", "[runtime]") {
+  Gate gate;
+  gate.close();
+  CHECK(tsrSynchronize(gate.loaded.context, gate.stream, 0) == TSR_ETIMEOUT);
+  size_t before = ::mallinfo2().uordblks;
+  for (int i = 0; i < 5000; ++i) (void)tsrSynchronize(gate.loaded.context, gate.stream, 0);
+  CHECK(::mallinfo2().uordblks < before + 100000);
+  gate.open();
+  CHECK(tsrSynchronize(gate.loaded.context, gate.stream, TSR_FOREVER) == TSR_SUCCESS);
 }
