@@ -171,6 +171,10 @@ Blame::Unproven Blame::unproven(const DimFact& needed) const {
   std::optional<bool> holds = decide(session_.dims(), needed, facts_.known);
   if (facts_.is_called || holds == false) return Unproven::Wrong;
   if (holds) return Unproven::OfCalls;  // an equation that no size can be replaced by
+  std::vector<DimFact> divided = facts_.known;
+  for (Dim side : {needed.left, needed.right}) collect_divisors(session_.dims(), side, divided);
+  bool has_more = divided.size() > facts_.known.size();
+  if (has_more && decide(session_.dims(), needed, divided) == true) return Unproven::OfCalls;
   bool is_given = false;
   for (Dim side : {needed.left, needed.right}) {
     for_each_symbol(side, [&](std::string_view symbol) {

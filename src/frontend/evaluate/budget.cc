@@ -10,8 +10,7 @@ Budget::Verdict Budget::spend(size_t steps, size_t bytes) {
   spending().steps += steps;
   constexpr size_t most = std::numeric_limits<int64_t>::max() / 2;
   bool is_long = this->steps() > most_steps_;
-  size_t room = limits_.memory - limits_.memory / 10;  // a tenth is for what is not counted: the compiler's own
-  bool is_large = bytes > most || this->bytes() + int64_t(bytes) > int64_t(std::min(room, most));
+  bool is_large = bytes > most || this->bytes() + int64_t(bytes) > int64_t(std::min(room_, most));
   if (!is_long && !is_large) return Verdict::Within;
   spent_ = true;
   return is_large ? Verdict::OutOfMemory : Verdict::OutOfSteps;

@@ -49,15 +49,20 @@ class Budget {
   void pause();
   void resume() { start_ = spending(); }
 
-  /// What is done while it lives has the same number of steps for itself, and none of them count.
+  /// What is done while it lives has the same number of steps for itself and half of the memory that is left, and none
+  /// of them count. Where they end is no error.
   class Apart {
    public:
-    explicit Apart(Budget& budget) : budget_(budget), steps_(budget.steps()), spent_(budget.spent_) {
+    explicit Apart(Budget& budget)
+        : budget_(budget), steps_(budget.steps()), bytes_(budget.bytes()), room_(budget.room_), spent_(budget.spent_) {
       budget_.most_steps_ += steps_;
+      budget_.room_ = size_t(std::max<int64_t>(bytes_, 0)) / 2 + room_ / 2;
     }
     ~Apart() {
       budget_.most_steps_ -= steps_;
       budget_.start_.steps += budget_.steps() - steps_;
+      budget_.start_.bytes += budget_.bytes() - bytes_;
+      budget_.room_ = room_;
       budget_.spent_ = spent_;
     }
     Apart(const Apart&) = delete;
@@ -65,6 +70,8 @@ class Budget {
    private:
     Budget& budget_;
     uint64_t steps_;
+    int64_t bytes_;
+    size_t room_;
     bool spent_;
   };
   /// What is done while it lives spends steps that are there for all such work together. Where they end is no error.
@@ -105,6 +112,7 @@ class Budget {
   int64_t bytes() const { return earlier_.bytes + (spending().bytes - start_.bytes); }
 
   EvaluationLimits limits_;
+  size_t room_ = limits_.memory - limits_.memory / 10;  ///< a tenth is for what is not counted: the compiler's own
   size_t most_steps_ = limits_.steps;
   size_t extra_steps_ = limits_.steps;
   Spending start_;

@@ -23,8 +23,7 @@ constexpr DiagId of_any_call[] = {
     DiagId::not_callable, DiagId::wrong_argument_count, DiagId::missing_argument, DiagId::unknown_keyword,
     DiagId::repeated_argument, DiagId::wrong_kind, DiagId::wrong_operands, DiagId::not_assignable,
     DiagId::wrong_unpacking, DiagId::index_out_of_range, DiagId::division_by_zero, DiagId::number_overflow,
-    DiagId::never_equal,
-    DiagId::unequal_lengths, DiagId::unsupported_program_size, DiagId::unsupported_evaluation_memory,
+    DiagId::never_equal, DiagId::unequal_lengths,
     // Types and shapes.
     DiagId::not_a_type, DiagId::malformed_type, DiagId::unknown_policy, DiagId::dtype_is_dimension,
     DiagId::shape_mismatch, DiagId::unstated_relation, DiagId::rank_mismatch, DiagId::bad_reshape,

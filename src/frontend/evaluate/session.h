@@ -231,7 +231,9 @@ class Session {
   DiagnosticEngine::Builder report(DiagKind<N> kind, Loc loc, const Args&... args) {
     bool is_error = diag_info(kind.id).severity == Severity::Error;
     Said subject{subject_of(kind.id), loc.file, loc.line, loc.column};
-    bool may_say = is_reported(kind.id, reporting_);
+    // Where the steps for what nothing calls end, what is found is of values that are not all there.
+    bool is_cut = reporting_ != Reporting::All && budget_.is_spent();
+    bool may_say = !is_cut && is_reported(kind.id, reporting_);
     if (may_say && (only_ || trial_)) {
       bool is_of_any = kind.id == DiagId::number_not_of_dtype;
       SaidText said{subject, is_of_any ? "" : fmt::format(fmt::runtime(diag_info(kind.id).text), args...)};

@@ -137,9 +137,8 @@ void collect_divisions(DimTable& dims, Dim size, std::vector<DimFact>& multiples
   for (const DimTerm& term : size->terms) {
     for (const DimAtom* atom : term.factors) {
       if (atom->kind == DimAtomKind::Symbol || multiples.size() >= most) continue;
-      if (atom->kind == DimAtomKind::FloorDiv) {
-        multiples.push_back({Relation::Equal, dims.mod(atom->a, atom->b), dims.constant(0)});
-      }
+      Dim rest = atom->kind == DimAtomKind::FloorDiv ? dims.mod(atom->a, atom->b) : nullptr;
+      if (rest && !rest->constant()) multiples.push_back({Relation::Equal, rest, dims.constant(0)});
       collect_divisions(dims, atom->a, multiples);
       collect_divisions(dims, atom->b, multiples);
     }
@@ -147,6 +146,19 @@ void collect_divisions(DimTable& dims, Dim size, std::vector<DimFact>& multiples
 }
 
 }  // namespace
+
+void collect_divisors(DimTable& dims, Dim size, std::vector<DimFact>& facts) {
+  constexpr size_t most = 32;
+  for (const DimTerm& term : size->terms) {
+    for (const DimAtom* atom : term.factors) {
+      if (atom->kind == DimAtomKind::Symbol || facts.size() >= most) continue;
+      bool divides = atom->kind == DimAtomKind::FloorDiv || atom->kind == DimAtomKind::Mod;
+      if (divides && !atom->b->constant()) facts.push_back({Relation::GreaterEqual, atom->b, dims.constant(1)});
+      collect_divisors(dims, atom->a, facts);
+      collect_divisors(dims, atom->b, facts);
+    }
+  }
+}
 
 std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts) {
   constexpr int64_t largest = int64_t(1) << 16;

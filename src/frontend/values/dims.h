@@ -29,6 +29,9 @@ Relation opposite(Relation relation);
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts = {});
 
+/// Adds of each size by which something in `size` is divided that it is at least 1; to 32 facts at most.
+void collect_divisors(DimTable& dims, Dim size, std::vector<DimFact>& facts);
+
 /// What a `where` clause says to let `asked` be taken as true: what is missing of multiples (`H % 4 == 0`), or else the
 /// relation itself. Empty where the checker could not use it.
 std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const DimFact> facts);

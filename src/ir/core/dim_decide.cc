@@ -256,7 +256,8 @@ Truth decide(DimTable& dims, const DimFact& asked, std::span<const DimFact> fact
 
 Dim one_form(DimTable& dims, Dim dim, std::span<const DimFact> facts) {
   bool equal = std::ranges::any_of(facts, [](const DimFact& fact) { return fact.relation == Relation::Equal; });
-  return dim->constant() || !equal ? dim : DimRules(dims, facts).canonical(dim);
+  bool is_it = dim->constant() || (!equal && !DimRules::has_division_by_sizes(dim));
+  return is_it ? dim : DimRules(dims, facts).canonical(dim);
 }
 
 }  // namespace tessera

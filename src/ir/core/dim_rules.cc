@@ -26,11 +26,19 @@ std::optional<int64_t> solve(int64_t a, int64_t b, int64_t k) {
   return positive_mod(positive_mod(s1, k) * positive_mod(b, k), k);
 }
 
+/// Whether it says of its left side that it is at least 1.
+bool is_above_zero(const DimFact& fact) {
+  std::optional<int64_t> right = fact.right->constant();
+  return right && ((fact.relation == Relation::GreaterEqual && *right >= 1) ||
+                   (fact.relation == Relation::Greater && *right >= 0));
+}
+
 }  // namespace
 
 DimRules::DimRules(DimTable& dims, std::span<const DimFact> facts) : dims_(dims) {
   std::vector<Dim> zeros;
   for (const DimFact& fact : facts) {
+    if (is_above_zero(fact)) positive_.push_back(fact.left);
     if (fact.relation != Relation::Equal || zeros.size() == max_equalities) continue;
     zeros.push_back(dims.sub(fact.left, fact.right));
   }
@@ -150,8 +158,17 @@ void DimRules::learn_rewriting(Dim zero) {
   if (!rule.rest->overflow) rewritings_.push_back(std::move(rule));
 }
 
+/// Whether a product of sizes is known to be at least 1.
+bool DimRules::is_positive(Dim dim) const {
+  if (dim->overflow || dim->terms.size() != 1 || dim->terms[0].coefficient < 1) return false;
+  return std::ranges::all_of(dim->terms[0].factors, [&](const DimAtom* atom) {
+    return std::ranges::any_of(positive_, [&](Dim known) { return known->symbol() == atom->text; });
+  });
+}
+
 /// Whether a is known to be a multiple of b.
 bool DimRules::is_multiple(Dim a, Dim b) const {
+  if (!b->constant() && exact_quotient(dims_, a, b)) return true;
   auto divides = [](Dim k, Dim by) {
     if (k == by) return true;
     std::optional<int64_t> small = k->constant(), large = by->constant();
@@ -169,6 +186,9 @@ Dim DimRules::divided_term(const DimTerm& term) const {
     if ((!quotient && atom.kind != DimAtomKind::Mod) || !is_multiple(atom.a, atom.b)) continue;
     if (!quotient) return dims_.constant(0);
     Dim others = product_of(dims_, term, i);
+    if (Dim exact = is_positive(atom.b) ? exact_quotient(dims_, atom.a, atom.b) : nullptr) {
+      return divided(dims_.mul(dims_.mul(dims_.constant(term.coefficient), others), exact));
+    }
     if (std::optional<int64_t> k = atom.b->constant()) {
       int64_t shared = std::gcd(term.coefficient % *k, *k);
       if (shared == 1) continue;
@@ -181,8 +201,13 @@ Dim DimRules::divided_term(const DimTerm& term) const {
   return dims_.mul(dims_.constant(term.coefficient), product_of(dims_, term));
 }
 
+bool DimRules::has_division_by_sizes(Dim dim) {
+  auto is_it = [](const DimAtom* atom) { return atom->kind == DimAtomKind::FloorDiv && !atom->b->constant(); };
+  return std::ranges::any_of(dim->terms, [&](const DimTerm& term) { return std::ranges::any_of(term.factors, is_it); });
+}
+
 Dim DimRules::divided(Dim dim) const {
-  if (multiples_.empty() || dim->overflow) return dim;
+  if (dim->overflow || (multiples_.empty() && !has_division_by_sizes(dim))) return dim;
   Dim sum = dims_.constant(0);
   for (const DimTerm& term : dim->terms) sum = dims_.add(sum, divided_term(term));
   return sum;
@@ -255,7 +280,8 @@ Dim DimRules::restored(Dim dim) const {
 }
 
 Dim DimRules::canonical(Dim dim) const {
-  if (residues_.empty() && multiples_.empty() && rewritings_.empty()) return dim;
+  bool has_equality = !residues_.empty() || !multiples_.empty() || !rewritings_.empty();
+  if (!has_equality && !has_division_by_sizes(dim)) return dim;
   Dim written = reduced(dim);
   if (!residues_.empty()) written = restored(written);
   return written->overflow ? dim : written;

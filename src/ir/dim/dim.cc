@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ir/dim/dim_multiples.h"
 #include "ir/dim/dim_terms.h"
 #include "support/check.h"
 #include "support/spending.h"
@@ -272,7 +273,8 @@ Dim DimTable::mod(Dim a, Dim b) {
       return add(mul(constant(shared), mod(make(divided(a, shared)), constant(*k / shared))), constant(odd));
     }
   }
-  if (a == b) return constant(0);
+  // Nothing is left of multiples of a size: (64*H) % H.
+  if (a == b || (!k && exact_quotient(*this, a, b))) return constant(0);
   return of_atom(atom(DimAtomKind::Mod, fmt::format("({}%{})", operand_text(a), operand_text(b)), a, b));
 }
 

@@ -284,3 +284,48 @@ net = Net()
   CHECK(has(graph, "{stream = 0}"));
   CHECK(has(graph, "{stream = 1}"));
 }
+
+TEST_CASE("where steps and memory for what nothing calls end, the rest is not looked at and nothing is wrong") {
+  std::string entry = R"(
+@jit
+def entry(x: Tensor[B, 8, f32]):
+    return x + 1.0
+)";
+  std::string functions;
+  for (int i = 0; i < 40; ++i) {
+    functions += fmt::format("\ndef f{}(x: Tensor[B, D, f32], w: Tensor[D, D, f32]):\n", i);
+    for (int j = 0; j < 20; ++j) functions += "    x = x @ w + x\n";
+    functions += "    return x\n";
+  }
+  std::string module = R"(
+module Net(D: dim, n: int = 3):
+    w: Param[D, D, f32] = normal(0.5)
+
+    def __call__(self, x: Tensor[B, D, f32]):
+        for i in range(n):
+            x = x @ self.w
+        return x
+)";
+  std::string endless = R"(
+def endless(x: Tensor[B, 8, f32]):
+    n = 0
+    while n < 10:
+        n = n * 1
+    return x
+)";
+  std::string text = R"(
+def doubling(x: Tensor[B, f32]):
+    s = "ab"
+    for i in range(60):
+        s = s + s
+    return x
+)";
+  for (const std::string& uncalled : {functions + module, module + functions, endless + module, text + functions}) {
+    Fixture fixture;
+    fixture.options.limits.steps = 30'000;
+    fixture.options.limits.memory = 100'000'000;
+    (void)fixture.compile(uncalled + entry);
+    CHECK(fixture.result.graph);
+    CHECK(render_all(fixture.diagnostics, {}) == "");
+  }
+}

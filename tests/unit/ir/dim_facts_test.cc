@@ -89,6 +89,20 @@ TEST_CASE("multiples of products and of sizes that are divided") {
   CHECK(sizes.decided("D//H == D") == "open");
 }
 
+TEST_CASE("what has a size as a factor is a multiple of it") {
+  Sizes sizes;
+  CHECK(sizes.decided("(64*H) % H == 0") == "yes");
+  CHECK(sizes.decided("(A*H*H + 3*H) % (A*H + 3) == 0") == "yes");
+  CHECK(sizes.decided("(64*H + A) % H == 0") == "open");
+  CHECK(sizes.decided("B*H*((E*H)//H) == B*E*H") == "yes");
+  CHECK(sizes.decided("(E*H)//H == E") == "open");  // of no H of 0
+  CHECK(sizes.written("H*((E*H)//H)") == "E*H");
+  sizes.where("H >= 1");
+  CHECK(sizes.decided("(E*H)//H == E") == "yes");
+  CHECK(sizes.written("(E*H)//H") == "E");
+  CHECK(sizes.written("(E*H + A)//H") != "E");
+}
+
 TEST_CASE("an equality of any form rewrites") {
   Sizes sizes;
   sizes.where("2*(H//4) == H//2").where("A*B == 2*C");

@@ -207,9 +207,14 @@ Datum GraphBuilder::create(BuiltinId id, const BoundArguments& given) {
   Datum value = Datum::integer(id == BuiltinId::Ones ? 1 : 0);
   size_t dtype = 1;
   Loc value_loc = arguments.call;
+  // What is computed of sizes that are symbols, of a function that nothing calls.
+  auto is_of_sizes = [&](const Datum& number) {
+    return number.is_ir() && number.as_ir().weak && evaluator_.is_open();
+  };
   if (id == BuiltinId::Full) {
     // full(0.5), where a param says the rest.
-    if (function_.initialised && arguments[1].is_none() && arguments[0].is_scalar()) {
+    bool is_number = arguments[0].is_scalar() || is_of_sizes(arguments[0]);
+    if (function_.initialised && arguments[1].is_none() && is_number) {
       std::swap(arguments.values[0], arguments.values[1]);
       std::swap(arguments.locs[0], arguments.locs[1]);
     }
@@ -227,8 +232,7 @@ Datum GraphBuilder::create(BuiltinId id, const BoundArguments& given) {
   if (made->dtype == DType::Bool && value.is(DatumKind::Int)) {
     value = Datum::boolean(value.as_int() != 0);
   }
-  bool is_for_call = value.is_ir() && value.as_ir().weak && evaluator_.is_open();  // computed of sizes
-  if (is_for_call) value = Datum::integer(0);
+  if (is_of_sizes(value)) value = Datum::integer(0);  // a call gives it
   if (!value.is_scalar() && !value.is(DatumKind::Bool)) {
     report(diag::wrong_kind, value_loc, "the value of 'full'", describe(value), "a number");
     return Datum::poison();

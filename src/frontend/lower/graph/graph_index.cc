@@ -146,7 +146,17 @@ Dim GraphBuilder::as_written(Dim dim) {
   return names.empty() ? dim : dims().substitute(dim, names);
 }
 
-/// A bound of a slice; a negative one counts from the end. Nothing when an error was reported.
+/// Where an index or a bound lies that counts from the end where it is negative. Nothing in functions that nothing calls
+/// where it is negative or 0, as calls make it: -K.
+std::optional<Dim> GraphBuilder::from_start(Dim written, Dim extent) {
+  Dim zero = dims().constant(0);
+  auto is = [&](ast::CompareOp op) { return decide(dims(), op, written, zero, evaluator_.facts()) == true; };
+  if (is(ast::CompareOp::Less)) return dims().add(extent, written);
+  bool is_either = evaluator_.is_open() && written != zero && is(ast::CompareOp::LessEqual);
+  return is_either ? std::nullopt : std::optional<Dim>(written);
+}
+
+/// A bound of a slice; a negative one counts from the end. Nothing when an error was reported, or nothing is known.
 std::optional<GraphBuilder::SliceBound> GraphBuilder::slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent,
                                                                   Scope& scope) {
   if (!expr) return SliceBound{otherwise, otherwise};
@@ -157,8 +167,9 @@ std::optional<GraphBuilder::SliceBound> GraphBuilder::slice_bound(const ast::Exp
   }
   Dim written = evaluator_.expect_dim(value, expr->loc, "the bound of a slice");
   if (!written) return std::nullopt;
-  auto high = interval(written).high;
-  return SliceBound{high && *high < 0 ? dims().add(extent, written) : written, written};
+  std::optional<Dim> at = from_start(written, extent);
+  if (!at) return std::nullopt;
+  return SliceBound{*at, written};
 }
 
 std::optional<int64_t> GraphBuilder::slice_step(const ast::Slice& slice, Scope& scope) {
@@ -273,8 +284,9 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   Dim extent = slicing.extents[slicing.axis()];
   std::string what =
       fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what), extent->text);
-  auto high = interval(at).high;
-  Dim position = high && *high < 0 ? dims().add(extent, at) : at;
+  std::optional<Dim> from = from_start(at, extent);
+  if (!from) return false;
+  Dim position = *from;
   Dim last = dims().sub(extent, dims().constant(1));
   auto outside = decide(dims(), ast::CompareOp::Greater, position, last, evaluator_.facts());
   if (outside == true ||

@@ -119,7 +119,7 @@ class GraphBuilder::OpenModule {
   };
 
   void read_parameters();
-  Datum chosen(const Parameter& parameter, size_t number, const OpenChoice& choice) const;
+  Datum chosen(const Parameter& parameter, size_t number, const OpenChoice& choice, Scope& scope) const;
   Instance make(const OpenChoice& choice) const;
 
   GraphBuilder& graph_;
@@ -169,10 +169,12 @@ void GraphBuilder::OpenModule::read_parameters() {
 }
 
 /// Sizes are symbols; a number that is an extent nowhere is one in the odd choices. The rest is as it is for functions.
-Datum GraphBuilder::OpenModule::chosen(const Parameter& parameter, size_t number, const OpenChoice& choice) const {
+/// The scope has the parameters before, which a default may be made of.
+Datum GraphBuilder::OpenModule::chosen(const Parameter& parameter, size_t number, const OpenChoice& choice,
+                                       Scope& scope) const {
   const TypePattern& type = parameter.type;
   const ast::Expr* written = parameter.written->default_value;
-  Datum usual = written ? graph_.evaluator_.evaluate(*written, *module_.scope()) : Datum::poison();
+  Datum usual = written ? graph_.evaluator_.evaluate(*written, scope) : Datum::poison();
   bool is_even = choice.number && *choice.number % 2 == 0;
   if (type.kind == PatternKind::DTypeParam) return usual.is_poison() ? Datum::dtype(DType::F32) : usual;
   if (type.kind == PatternKind::DimParam || is_scalar(type, is_integer)) {
@@ -200,8 +202,10 @@ GraphBuilder::OpenModule::Instance GraphBuilder::OpenModule::make(const OpenChoi
   evaluator.begin_uncalled("");
   std::vector<ModuleApplication::Argument> arguments;
   std::vector<std::string> sizes;
+  Scope* scope = graph_.session().new_scope(module_.scope());
   for (const Parameter& parameter : parameters_) {
-    Datum value = chosen(parameter, arguments.size(), choice);
+    Datum value = chosen(parameter, arguments.size(), choice, *scope);
+    scope->set(parameter.written->name.text, value, parameter.written->loc);
     const ast::Identifier& name = parameter.written->name;
     bool is_size = value.is(DatumKind::Dim) && parameter.is_extent;
     const auto* usual = ast::as<ast::Integer>(parameter.written->default_value);
