@@ -49,23 +49,20 @@ inline Status check_caller() {
   return invalid("a callback may not call this function; tessera.h marks those that it may with [any]");
 }
 
-/// The context that an object belongs to, where there is one at hand.
-inline Context* context_of(Context& context) { return &context; }
-inline Context* context_of(ContextStream& stream) { return &stream.context; }
-inline Context* context_of(Event& event) { return &event.context; }
-inline Context* context_of(Module& module) { return module.context; }
-inline Context* context_of(Function& function) { return function.module->context; }
-template <typename Other>
-Context* context_of(Other&) {
-  return nullptr;
-}
+/// The context that an object belongs to.
+inline Context& context_of(Context& context) { return context; }
+inline Context& context_of(ContextStream& stream) { return stream.context; }
+inline Context& context_of(Event& event) { return event.context; }
+inline Context& context_of(Module& module) { return *module.context; }
+inline Context& context_of(Kernel& kernel) { return *kernel.module->context; }
+inline Context& context_of(Function& function) { return *function.module->context; }
 
 /// The same as with() for them.
 template <typename Public, typename Body>
 tsr_status_t with_waiting(Public handle, Body body) noexcept {
   return with(handle, [&](Object<Public>& object) {
     if (Status status = check_caller(); status.failed()) return status;
-    if (Context* context = context_of(object)) context->clear_away();
+    context_of(object).clear_away();
     return body(object);
   });
 }
@@ -88,7 +85,10 @@ tsr_status_t destroy(Public handle, End end) noexcept {
   if (Status status = check_caller(); handle && status.failed()) {
     return at_boundary([&] { return std::move(status); });
   }
-  return destroy_anywhere(handle, end);
+  return destroy_anywhere(handle, [&](Object<Public>& object) {
+    context_of(object).clear_away();
+    end(object);
+  });
 }
 
 }  // namespace tessera::runtime

@@ -590,6 +590,16 @@ TEST_CASE("what a callback of the driver frees goes with the next call from else
   REQUIRE(tsrSynchronize(loaded.context, nullptr, TSR_FOREVER) == TSR_SUCCESS);
   CHECK(gpu.counts().pinned == before.pinned - 1);
   CHECK(gpu.counts().events == before.events - 1);
+  // A function that ends something is such a call, too.
+  tsr_stream_t stream = nullptr;
+  REQUIRE(tsrCreateStream(loaded.context, nullptr, &stream) == TSR_SUCCESS);
+  REQUIRE(tsrAlloc(loaded.context, 64, TSR_PINNED, &kept.memory) == TSR_SUCCESS);
+  REQUIRE(tsrNotify(loaded.context, nullptr, let_go, &kept) == TSR_SUCCESS);
+  REQUIRE(tsrSynchronize(loaded.context, nullptr, TSR_FOREVER) == TSR_SUCCESS);
+  CHECK(kept.freed == TSR_SUCCESS);
+  CHECK(gpu.counts().pinned == before.pinned);
+  REQUIRE(tsrDestroyStream(stream) == TSR_SUCCESS);
+  CHECK(gpu.counts().pinned == before.pinned - 1);
 }
 
 TEST_CASE("waiting for a busy GPU ends with the time", "[cuda]") {
