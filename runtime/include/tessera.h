@@ -369,7 +369,8 @@ typedef struct {
  * with TSR_IMPORT_COPY, of a dense copy in the context's memory, made in the order of the stream. On a
  * GPU a tensor of rank 0 of the host is taken as it is, for inputs, unless copies are allowed. On
  * success the managed tensor belongs to the library, which calls its deleter in tsrReleaseTensor or
- * with the end of the context; on failure it stays the caller's. [waits] */
+ * with the end of the context; on failure it stays the caller's. One with a deleter is not taken again
+ * before that. [waits] */
 TSR_API tsr_status_t tsrTensorFromDLPack(tsr_context_t context, tsr_stream_t stream,
                                          tsr_managed_tensor_t* managed,
                                          const tsr_import_options_t* options, tsr_tensor_t** tensor);
