@@ -142,7 +142,8 @@ class Checks:
         delete = DELETE(lambda _: deleted.append(True))
         tensor = tessera_ctypes.Tensor(source.ctypes.data, 1, 0, 2, 2, 32, 1, shape, strides, 0)
         managed, taken = Managed(tensor, None, delete), ctypes.POINTER(tessera_ctypes.Tensor)()
-        refused = self.c.tsrTensorFromDLPack(self.context.handle, None, ctypes.byref(managed), None, ctypes.byref(taken))
+        refused = self.c.tsrTensorFromDLPack(self.context.handle, None, ctypes.byref(managed), None,
+                                             ctypes.byref(taken))
         self.expect("a transposed tensor of the host is refused", refused != 0 and not deleted)
         copying = sized(FlagOptions, flags=COPY)
         self.works(self.c.tsrTensorFromDLPack(self.context.handle, None, ctypes.byref(managed), ctypes.byref(copying),

@@ -2,7 +2,8 @@
 //
 // The source's softmax(x, axis=0) is a transpose, gir.softmax of the rows, and a transpose back. Rows of a kernel are
 // contiguous, so both transposes would be copies. As maxima, exponentials and sums along the axis, where x lies, they
-// are one generated kernel for a CPU, which reads and writes lines of memory. A row of -inf gives 0, as that of gir.softmax.
+// are one generated kernel for a CPU, which reads and writes lines of memory. A row of -inf gives 0, as that of
+// gir.softmax.
 
 #include <limits>
 

@@ -242,8 +242,8 @@ class KernelSplit {
     return best;
   }
 
-  /// The axis of the rows of a kernel that only moves and computes elements: one that another access runs along in steps
-  /// of one element, so that fragments are transposed in registers. -1 where there is none.
+  /// The axis of the rows of a kernel that only moves and computes elements: one that another access runs along in
+  /// steps of one element, so that fragments are transposed in registers. -1 where there is none.
   int crossing_axis() const {
     if (!roots_.empty() || context_.machine->is_gpu()) return -1;
     for (Op* op : accesses_) {
