@@ -122,15 +122,6 @@ std::string clause_text(const DimFact& fact) {
   return fact.text();
 }
 
-/// Whether two sizes are equal only where they are 0, as 2*B and 3*B are.
-bool differ_by_term(DimTable& dims, const DimFact& asked) {
-  Dim difference = dims.sub(asked.left, asked.right);
-  if (asked.left->is_constant(0) || asked.right->is_constant(0)) return false;
-  return difference->terms.size() == 1 && std::ranges::all_of(difference->terms[0].factors, [](const DimAtom* atom) {
-    return atom->kind == DimAtomKind::Symbol;
-  });
-}
-
 /// For each a//b in a size, that nothing is left over.
 void collect_divisions(DimTable& dims, Dim size, std::vector<DimFact>& multiples) {
   constexpr size_t most = 8;
@@ -146,6 +137,14 @@ void collect_divisions(DimTable& dims, Dim size, std::vector<DimFact>& multiples
 }
 
 }  // namespace
+
+bool are_equal_at_zero_only(DimTable& dims, Dim a, Dim b) {
+  Dim difference = dims.sub(a, b);
+  if (a->is_constant(0) || b->is_constant(0)) return false;
+  return difference->terms.size() == 1 && std::ranges::all_of(difference->terms[0].factors, [](const DimAtom* atom) {
+    return atom->kind == DimAtomKind::Symbol;
+  });
+}
 
 void collect_divisors(DimTable& dims, Dim size, std::vector<DimFact>& facts) {
   constexpr size_t most = 32;
@@ -188,7 +187,13 @@ std::string clause_for(DimTable& dims, const DimFact& asked, std::span<const Dim
     all += (all.empty() ? "" : " and ") + clause_text(multiples.back());
   }
   if (multiples.size() > 1 && helps(multiples)) return all;
-  if (asked.relation == Relation::Equal && differ_by_term(dims, asked)) return "";
+  // That S//2 is S is nothing to ask for.
+  auto is_part = [](Dim symbol, Dim of) {
+    return !symbol->symbol().empty() && mentions(of, symbol->symbol()) && of->terms.size() == 1 &&
+           of->terms[0].factors.size() == 1 && of->terms[0].factors[0]->kind == DimAtomKind::FloorDiv;
+  };
+  if (is_part(asked.left, asked.right) || is_part(asked.right, asked.left)) return "";
+  if (asked.relation == Relation::Equal && are_equal_at_zero_only(dims, asked.left, asked.right)) return "";
   return unifies(asked) || helps({&asked, 1}) ? clause_text(asked) : "";
 }
 

@@ -29,6 +29,9 @@ Relation opposite(Relation relation);
 std::optional<bool> decide(DimTable& dims, ast::CompareOp op, Dim a, Dim b,
                            std::span<const DimFact> facts = {});
 
+/// Whether two sizes are equal only where a size in them is 0, as 2*B and 3*B are.
+bool are_equal_at_zero_only(DimTable& dims, Dim a, Dim b);
+
 /// Adds of each size by which something in `size` is divided that it is at least 1; to 32 facts at most.
 void collect_divisors(DimTable& dims, Dim size, std::vector<DimFact>& facts);
 

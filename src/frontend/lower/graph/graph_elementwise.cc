@@ -33,7 +33,9 @@ bool refuse_root(const Evaluator& evaluator, std::span<const Datum> operands, Lo
 bool GraphBuilder::is_assumed(Dim a, Dim b) {
   if (!evaluator_.is_open() || blame().certainly_differ(a, b)) return false;
   DimFact needed{Relation::Equal, a, b};
-  if (blame().unproven(needed) == Blame::Unproven::Unstated) evaluator_.facts().push_back(needed);
+  // Of sizes of 0 everything holds: what would follow from them hides what else is wrong.
+  bool may_hold = !are_equal_at_zero_only(dims(), a, b);
+  if (may_hold && blame().unproven(needed) == Blame::Unproven::Unstated) evaluator_.facts().push_back(needed);
   return true;
 }
 

@@ -77,9 +77,9 @@ void GraphBuilder::report_reshape(const IrValue& x, std::span<const Dim> shape, 
                   fmt::format("{}, the elements of {}, equal to {}, those of shape {}", count->text, of, wanted->text,
                               to_text(shape)));
   };
-  auto builder = standing == Blame::Unproven::Unstated
-                     ? warn()
-                     : report(diag::bad_reshape, arguments.call, of, count->text, to_text(shape), wanted->text);
+  bool may_fit = standing == Blame::Unproven::Unstated && !are_equal_at_zero_only(dims(), wanted, count);
+  auto builder = may_fit ? warn()
+                         : report(diag::bad_reshape, arguments.call, of, count->text, to_text(shape), wanted->text);
   builder.label(x.origin.known() ? x.origin : arguments.locs[0],
                 fmt::format("its shape is {}", to_text(x.value->type()->dims)));
   if (known && blame().certainly_differ(wanted, count)) {
