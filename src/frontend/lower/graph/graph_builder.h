@@ -472,11 +472,13 @@ class GraphBuilder final : public Lowering {
   struct OpenChoice {
     bool gives_tensors = false;    ///< optional ones are given; nothing else is known
     std::optional<size_t> number;  ///< of the values that parameters have which are no tensors; unknown without one
+    bool states_sizes = false;     ///< relations are warned of, too, between sizes of a module that have defaults
   };
   class OpenModule;
   void explore(const Function& function, bool is_called, OpenModule* module);
   void explore_initialisers(const ModuleInstance& instance, const SizeFacts& facts);
   Datum chosen_argument(const SignatureParameter& parameter, size_t number, const OpenChoice& choice, Scope& scope);
+  void explore_usual_sizes(const std::function<bool(const OpenChoice&)>& explore);
   void explore_choices(size_t choices, const std::function<bool(const OpenChoice&)>& explore);
   Datum open_argument(const TypePattern& pattern, const std::string& name, Loc loc, Scope& scope);
   void explore_body(const Function& function, const Signature& signature, const DTypeChoices& dtypes,

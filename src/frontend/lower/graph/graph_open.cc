@@ -102,11 +102,17 @@ class GraphBuilder::OpenModule {
 
   size_t choices() const { return choices_; }
   size_t bools() const { return bools_; }
+  /// Whether extents of its params have defaults.
+  bool has_usual_sizes() const {
+    return std::ranges::any_of(parameters_, [](const Parameter& each) {
+      return each.is_extent && each.written->default_value;
+    });
+  }
   /// What is wrong with one of values that are chosen is not said.
   const Instance& at(const OpenChoice& choice) {
-    auto [it, fresh] = instances_.try_emplace(choice.number);
+    auto [it, fresh] = instances_.try_emplace({choice.number, choice.states_sizes});
     std::optional<Session::Trial> quiet;
-    if (fresh && choice.number) quiet.emplace(graph_.session());
+    if (fresh && (choice.number || choice.states_sizes)) quiet.emplace(graph_.session());
     if (fresh) it->second = make(choice);
     return it->second;
   }
@@ -127,7 +133,7 @@ class GraphBuilder::OpenModule {
   std::vector<Parameter> parameters_;
   size_t choices_ = 0;
   size_t bools_ = 0;
-  std::map<std::optional<size_t>, Instance> instances_;
+  std::map<std::pair<std::optional<size_t>, bool>, Instance> instances_;
 };
 
 namespace {
@@ -181,7 +187,8 @@ Datum GraphBuilder::OpenModule::chosen(const Parameter& parameter, size_t number
     if (is_even && written) return usual;
     if (choice.number && !is_even && !parameter.is_extent) return some_integer(number);
     std::string_view name = parameter.written->name.text;
-    bool is_stated = parameter.is_extent && !written;  // what its default makes hold, no clause has to say
+    // What its default makes hold, no clause has to say.
+    bool is_stated = parameter.is_extent && (!written || choice.states_sizes);
     if (is_stated) return Datum::dim(graph_.dims().symbol(name));
     if (parameter.is_extent) return graph_.evaluator_.given_size(name);
     return choice.number ? graph_.evaluator_.given_size(name) : Datum::poison();
@@ -260,8 +267,36 @@ void GraphBuilder::explore(const Function& function, bool is_called, OpenModule*
     });
     if (has_optional) explore({.gives_tensors = true});
     size_t bools = module ? module->bools() : 0, of_module = module ? module->choices() : 0;
-    if (!session().is_trial()) explore_choices(count_choices(signature, bools, of_module), explore);
+    if (session().is_trial()) return;
+    explore_choices(count_choices(signature, bools, of_module), explore);
+    if (module && module->has_usual_sizes()) explore_usual_sizes(explore);
   });
+}
+
+/// Relations between sizes of a module that their defaults do not make hold either, in the words of the sizes.
+void GraphBuilder::explore_usual_sizes(const std::function<bool(const OpenChoice&)>& explore) {
+  Budget::Extra budget(session().budget());
+  std::set<std::tuple<FileId, uint32_t, uint32_t>> places;
+  auto place_of = [](const Session::SaidText& said) {
+    const auto& [kind, file, line, column] = said.first;
+    return std::tuple(file, line, column);
+  };
+  {
+    Session::Trial usual(session());
+    if (!explore({.number = 0}) || usual.found().empty()) return;
+    for (const Session::SaidText& said : usual.found()) places.insert(place_of(said));
+  }
+  std::set<Session::SaidText> common;
+  {
+    Session::Trial stated(session());
+    if (!explore({.states_sizes = true}) || budget.is_spent()) return;
+    for (const Session::SaidText& said : stated.found()) {
+      bool is_relation = std::get<0>(said.first) == subject_of(DiagId::unstated_relation);
+      if (is_relation && places.count(place_of(said)) != 0) common.insert(said);
+    }
+  }
+  Session::Only only(session(), common);
+  if (!common.empty()) explore({.states_sizes = true});
 }
 
 /// Reports what is found with each of the choices that can be made.
