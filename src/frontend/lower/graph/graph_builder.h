@@ -245,7 +245,7 @@ class GraphBuilder final : public Lowering {
     Dim at;       ///< counted from the start
     Dim written;  ///< negative where it counts from the end
   };
-  std::optional<Dim> from_start(Dim written, Dim extent);
+  std::optional<Dim> from_start(Dim written, Dim extent, Loc loc);
   std::optional<SliceBound> slice_bound(const ast::Expr* expr, Dim otherwise, Dim extent, Scope& scope);
   bool check_bound(Dim low, Dim high, Dim index, Loc loc, const std::string& what);
   Datum moved(std::string_view function, const Datum& x, std::vector<Datum> arguments, Loc loc);

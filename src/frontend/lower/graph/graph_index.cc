@@ -146,14 +146,18 @@ Dim GraphBuilder::as_written(Dim dim) {
   return names.empty() ? dim : dims().substitute(dim, names);
 }
 
-/// Where an index or a bound lies, which counts from the end where it is negative. Nothing in functions that nothing
-/// calls where it is negative or 0, as calls make it: -K.
-std::optional<Dim> GraphBuilder::from_start(Dim written, Dim extent) {
+/// Where an index or a bound lies, which counts from the end where it is negative. Nothing where it is negative or 0, as
+/// calls make it (-K): an error, unless nothing calls what is run.
+std::optional<Dim> GraphBuilder::from_start(Dim written, Dim extent, Loc loc) {
   Dim zero = dims().constant(0);
   auto is = [&](ast::CompareOp op) { return decide(dims(), op, written, zero, evaluator_.facts()) == true; };
   if (is(ast::CompareOp::Less)) return dims().add(extent, written);
-  bool is_either = evaluator_.is_open() && written != zero && is(ast::CompareOp::LessEqual);
-  return is_either ? std::nullopt : std::optional<Dim>(written);
+  if (written->constant() || !is(ast::CompareOp::LessEqual) || is(ast::CompareOp::GreaterEqual)) return written;
+  if (evaluator_.is_open()) return std::nullopt;
+  Dim one = dims().constant(1), distance = dims().mul(dims().constant(-1), written);
+  auto builder = report(diag::unproved_bound, loc, one->text, distance->text);
+  blame().help_clause(builder, {Relation::LessEqual, one, distance});
+  return std::nullopt;
 }
 
 /// A bound of a slice; a negative one counts from the end. Nothing when an error was reported, or nothing is known.
@@ -167,7 +171,7 @@ std::optional<GraphBuilder::SliceBound> GraphBuilder::slice_bound(const ast::Exp
   }
   Dim written = evaluator_.expect_dim(value, expr->loc, "the bound of a slice");
   if (!written) return std::nullopt;
-  std::optional<Dim> at = from_start(written, extent);
+  std::optional<Dim> at = from_start(written, extent, expr->loc);
   if (!at) return std::nullopt;
   return SliceBound{*at, written};
 }
@@ -284,7 +288,7 @@ bool GraphBuilder::index_axis(Slicing& slicing, const ast::Expr& index, Scope& s
   Dim extent = slicing.extents[slicing.axis()];
   std::string what =
       fmt::format("{}, which is {}", dimension_of(slicing.axis(), slicing.what), extent->text);
-  std::optional<Dim> from = from_start(at, extent);
+  std::optional<Dim> from = from_start(at, extent, index.loc);
   if (!from) return false;
   Dim position = *from;
   Dim last = dims().sub(extent, dims().constant(1));
