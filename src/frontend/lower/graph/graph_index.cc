@@ -146,8 +146,8 @@ Dim GraphBuilder::as_written(Dim dim) {
   return names.empty() ? dim : dims().substitute(dim, names);
 }
 
-/// Where an index or a bound lies, which counts from the end where it is negative. Nothing where it is negative or 0, as
-/// calls make it (-K): an error, unless nothing calls what is run.
+/// Where an index or a bound lies, which counts from the end where it is negative. Nothing where it is negative or 0,
+/// as calls make it (-K): an error, unless nothing calls what is run.
 std::optional<Dim> GraphBuilder::from_start(Dim written, Dim extent, Loc loc) {
   Dim zero = dims().constant(0);
   auto is = [&](ast::CompareOp op) { return decide(dims(), op, written, zero, evaluator_.facts()) == true; };
