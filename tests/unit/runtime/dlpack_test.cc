@@ -151,6 +151,7 @@ TEST_CASE("what is wrong with a managed tensor is said, and it stays the caller'
         "the managed tensor is read-only; TSR_IMPORT_READ_ONLY says that it is not written, and TSR_IMPORT_COPY copies "
         "it");
   REQUIRE(take(loaded.context, read_only, TSR_IMPORT_READ_ONLY, &tensor) == TSR_SUCCESS);
+  CHECK(tsrReleaseTensor(loaded.context, tensor) == TSR_SUCCESS);
   Legacy other_device(numbers.begin(), {4});
   other_device.managed.tensor.device = {2, 3};
   CHECK(refused(other_device) ==
