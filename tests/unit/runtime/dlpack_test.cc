@@ -367,10 +367,12 @@ TEST_CASE("what calls refuse is copied where the program allows it", "[runtime][
   REQUIRE(take(loaded.context, read_only, TSR_IMPORT_COPY, &tensor) == TSR_SUCCESS);
   CHECK(tensor->data != numbers.begin());
   CHECK(elements(*tensor, 4) == std::vector<float>{0, 1, 2, 3});
+  CHECK(tsrReleaseTensor(loaded.context, tensor) == TSR_SUCCESS);
   Versioned only_read(numbers.begin(), {4});
   only_read.managed.flags = TSR_DLPACK_READ_ONLY;
   REQUIRE(take(loaded.context, only_read, TSR_IMPORT_COPY | TSR_IMPORT_READ_ONLY, &tensor) == TSR_SUCCESS);
   CHECK(tensor->data == numbers.begin());
+  CHECK(tsrReleaseTensor(loaded.context, tensor) == TSR_SUCCESS);
   Legacy apart(reinterpret_cast<char*>(numbers.begin()) + 2, {2});
   CHECK(take(loaded.context, apart, 0, &tensor) == TSR_EINVAL);
   CHECK(last_error() == "the managed tensor: its data is not at a multiple of 4 bytes; TSR_IMPORT_COPY copies it");
@@ -389,12 +391,15 @@ TEST_CASE("a GPU takes aligned tensors and numbers of the host, and copies other
   REQUIRE(take(loaded.context, shifted, TSR_IMPORT_COPY, &tensor) == TSR_SUCCESS);
   REQUIRE(call(loaded.function("add_one"), {tensor}, {&y.tensor}) == TSR_SUCCESS);
   CHECK(y.values() == std::vector<float>{2, 3, 4});
+  CHECK(tsrReleaseTensor(loaded.context, tensor) == TSR_SUCCESS);
   float number = 5;
   Legacy scalar(&number, {}), copied(&number, {});
   REQUIRE(take(loaded.context, scalar, 0, &tensor) == TSR_SUCCESS);
   CHECK(tensor->data == &number);
+  CHECK(tsrReleaseTensor(loaded.context, tensor) == TSR_SUCCESS);
   REQUIRE(take(loaded.context, copied, TSR_IMPORT_COPY, &tensor) == TSR_SUCCESS);
   CHECK(tensor->device.device_type == 2);
+  CHECK(tsrReleaseTensor(loaded.context, tensor) == TSR_SUCCESS);
 }
 
 TEST_CASE("a managed tensor is taken once, and has a dtype", "[runtime][dlpack]") {
@@ -408,6 +413,7 @@ TEST_CASE("a managed tensor is taken once, and has a dtype", "[runtime][dlpack]"
   strange.managed.tensor.dtype = {5, 32, 1};
   CHECK(take(loaded.context, strange, 0, &second) == TSR_EINVAL);
   CHECK(last_error() == "the managed tensor: nothing has its dtype, DLPack type code 5 of 32 bits");
+  CHECK(tsrReleaseTensor(loaded.context, first) == TSR_SUCCESS);
 }
 
 TEST_CASE("offsets and strides at the end of what can be counted are refused", "[runtime][dlpack]") {
