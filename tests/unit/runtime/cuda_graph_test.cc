@@ -13,18 +13,6 @@ using namespace tessera::test;
 
 namespace {
 
-/// y = x + 2, by two launches.
-format::Plan twice_plan() {
-  PlanBuilder b("twice");
-  b.dim("N");
-  uint32_t x = b.input("x", {"N"});
-  uint32_t y = b.output("y", {"N"});
-  uint32_t t = b.temp({"N"}, 0, 1);
-  b.launch("add_one", {x, t}, {"N"});
-  b.launch("add_one", {t, y}, {"N"});
-  return b.plan;
-}
-
 /// The values of x, seen in y after a call.
 std::vector<float> result_of(tsr_function_t function, CudaTensor& x, CudaTensor& y) {
   tsr_status_t status = call(function, {&x.tensor}, {&y.tensor});

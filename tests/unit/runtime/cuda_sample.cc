@@ -241,4 +241,15 @@ format::Plan add_one_plan() {
   return b.plan;
 }
 
+format::Plan twice_plan() {
+  PlanBuilder b("twice");
+  b.dim("N");
+  uint32_t x = b.input("x", {"N"});
+  uint32_t y = b.output("y", {"N"});
+  uint32_t t = b.temp({"N"}, 0, 1);
+  b.launch("add_one", {x, t}, {"N"});
+  b.launch("add_one", {t, y}, {"N"});
+  return b.plan;
+}
+
 }  // namespace tessera::test

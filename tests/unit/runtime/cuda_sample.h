@@ -85,5 +85,7 @@ class CudaTensor {
 
 /// y[N] = x[N] + 1.
 format::Plan add_one_plan();
+/// y = x + 2, by two launches.
+format::Plan twice_plan();
 
 }  // namespace tessera::test

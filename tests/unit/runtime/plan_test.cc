@@ -80,12 +80,7 @@ std::string read_back(const Plan& plan) {
 TEST_CASE("a plan is read back as it was written", "[format]") {
   Plan plan = full();
   REQUIRE(check_plan(plan));
-  std::string bytes = encode_plan(plan);
-  auto again = decode_plan(bytes);
-  INFO((again ? "" : again.error().text));
-  REQUIRE(again);
-  CHECK(*again == plan);
-  CHECK(encode_plan(*again) == bytes);
+  read_back(plan);
   CHECK(text_of(plan).find("for i in [0, count)") != std::string::npos);
 }
 

@@ -57,6 +57,18 @@ std::string two_copies() {
   return make_bundle({b.plan});
 }
 
+/// The same, loaded in a context that has other modules.
+struct TwoCopies {
+  explicit TwoCopies(tsr_context_t context) {
+    std::string bundle = two_copies();
+    REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
+    REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  }
+
+  tsr_module_t module = nullptr;
+  tsr_function_t function = nullptr;
+};
+
 }  // namespace
 
 TEST_CASE("waiting for a busy stream times out and then succeeds", "[runtime]") {
@@ -160,11 +172,7 @@ TEST_CASE("a module outlives its work on a stream that is being destroyed", "[ru
 TEST_CASE("work that a module waits for may use the context", "[runtime]") {
   Gate gate;
   tsr_context_t context = gate.loaded.context;
-  std::string bundle = two_copies();
-  tsr_module_t module = nullptr;
-  tsr_function_t function = nullptr;
-  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
-  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  TwoCopies copies(context);
   auto allocate = [](void* user, const tsr_trace_tensor_t*) {
     void* memory = nullptr;
     tsrAlloc(static_cast<tsr_context_t>(user), 64, TSR_HOST, &memory);
@@ -172,8 +180,8 @@ TEST_CASE("work that a module waits for may use the context", "[runtime]") {
   HostTensor x({2}, {1, 2}), y({2});
   gate.close();
   REQUIRE(tsrSetTrace(context, allocate, context) == TSR_SUCCESS);
-  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
-  auto unloaded = in_a_thread([&] { return tsrUnloadModule(module); });
+  REQUIRE(call(copies.function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  auto unloaded = in_a_thread([&] { return tsrUnloadModule(copies.module); });
   CHECK_FALSE(is_done(unloaded, a_moment));
   gate.open();
   CHECK(unloaded.get() == TSR_SUCCESS);
@@ -209,22 +217,18 @@ TEST_CASE("modules go at once while streams come and go", "[runtime]") {
 
 TEST_CASE("a call keeps the limits that it was made with", "[runtime]") {
   Gate gate;
-  std::string bundle = two_copies();
-  tsr_module_t module = nullptr;
-  tsr_function_t function = nullptr;
-  REQUIRE(tsrLoadModule(gate.loaded.context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
-  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  TwoCopies copies(gate.loaded.context);
   HostTensor x({2}, {1, 2}), y({2});
   gate.close();
   auto one_step = sized<tsr_limits_t>();
   one_step.steps = 1;
   REQUIRE(tsrSetLimits(gate.loaded.context, &one_step) == TSR_SUCCESS);
-  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrSetLimits(gate.loaded.context, nullptr) == TSR_SUCCESS);
   gate.open();
   CHECK(tsrSynchronize(gate.loaded.context, gate.stream, TSR_FOREVER) == TSR_ETIMEOUT);
   CHECK(last_error() == "twice: it was ended after 1 steps of its plan, the most that it was given");
-  CHECK(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  CHECK(call(copies.function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
   CHECK(tsrSynchronize(gate.loaded.context, gate.stream, TSR_FOREVER) == TSR_SUCCESS);
 }
 
@@ -248,18 +252,14 @@ TEST_CASE("an event may go while its place has not been passed", "[runtime]") {
 TEST_CASE("work that waits is dropped by tsrCancel, and later work runs", "[runtime]") {
   Gate gate;
   tsr_context_t context = gate.loaded.context;
-  std::string bundle = two_copies();
-  tsr_module_t module = nullptr;
-  tsr_function_t function = nullptr;
-  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
-  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  TwoCopies copies(context);
   HostTensor x({2}, {1, 2}), y({2}, {0, 0}), z({2}, {0, 0});
   tsr_event_t event = nullptr;
   REQUIRE(tsrCreateEvent(context, &event) == TSR_SUCCESS);
   std::vector<tsr_status_t> told;
   auto note = [](void* user, tsr_status_t status) { static_cast<std::vector<tsr_status_t>*>(user)->push_back(status); };
   gate.close();
-  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrRecordEvent(event, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrNotify(context, gate.stream, note, &told) == TSR_SUCCESS);
   REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);
@@ -270,7 +270,7 @@ TEST_CASE("work that waits is dropped by tsrCancel, and later work runs", "[runt
   CHECK(y.values() == std::vector<float>{0, 0});
   CHECK(told == std::vector<tsr_status_t>{TSR_ECANCELED});
   REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);  // of nothing
-  REQUIRE(call(function, {&x.tensor}, {&z.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&z.tensor}, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrNotify(context, gate.stream, note, &told) == TSR_SUCCESS);
   CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_SUCCESS);
   CHECK(z.values() == std::vector<float>{1, 2});
@@ -351,11 +351,7 @@ TEST_CASE("a log is told what nobody would learn otherwise", "[runtime]") {
   tsr_status_t status = tsrCreateContextWith(&options, &context);
   ::unsetenv("TSR_THREADS");
   REQUIRE(status == TSR_SUCCESS);
-  std::string bundle = two_copies();
-  tsr_module_t module = nullptr;
-  tsr_function_t function = nullptr;
-  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
-  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  TwoCopies copies(context);
   auto limits = sized<tsr_limits_t>();
   limits.steps = 1;
   REQUIRE(tsrSetLimits(context, &limits) == TSR_SUCCESS);
@@ -363,7 +359,7 @@ TEST_CASE("a log is told what nobody would learn otherwise", "[runtime]") {
   for (bool destroys : {true, false}) {
     tsr_stream_t stream = nullptr;
     REQUIRE(tsrCreateStream(context, nullptr, &stream) == TSR_SUCCESS);
-    REQUIRE(call(function, {&x.tensor}, {&y.tensor}, stream) == TSR_SUCCESS);
+    REQUIRE(call(copies.function, {&x.tensor}, {&y.tensor}, stream) == TSR_SUCCESS);
     if (destroys) REQUIRE(tsrDestroyStream(stream) == TSR_SUCCESS);
   }
   REQUIRE(tsrDestroyContext(context) == TSR_SUCCESS);
@@ -379,16 +375,12 @@ TEST_CASE("a log is told what nobody would learn otherwise", "[runtime]") {
 TEST_CASE("work behind what was cancelled runs before anybody waits", "[runtime]") {
   Gate gate;
   tsr_context_t context = gate.loaded.context;
-  std::string bundle = two_copies();
-  tsr_module_t module = nullptr;
-  tsr_function_t function = nullptr;
-  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
-  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  TwoCopies copies(context);
   HostTensor x({2}, {1, 2}), dropped({2}, {0, 0}), later({2}, {0, 0});
   gate.close();
-  REQUIRE(call(function, {&x.tensor}, {&dropped.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&dropped.tensor}, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);
-  REQUIRE(call(function, {&x.tensor}, {&later.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&later.tensor}, gate.stream) == TSR_SUCCESS);
   gate.open();
   CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_ECANCELED);
   CHECK(dropped.values() == std::vector<float>{0, 0});
@@ -399,21 +391,17 @@ TEST_CASE("work behind what was cancelled runs before anybody waits", "[runtime]
 TEST_CASE("work that fails behind what was cancelled is the failure, and drops what follows", "[runtime]") {
   Gate gate;
   tsr_context_t context = gate.loaded.context;
-  std::string bundle = two_copies();
-  tsr_module_t module = nullptr;
-  tsr_function_t function = nullptr;
-  REQUIRE(tsrLoadModule(context, bundle.data(), bundle.size(), &module) == TSR_SUCCESS);
-  REQUIRE(tsrGetFunction(module, "twice", &function) == TSR_SUCCESS);
+  TwoCopies copies(context);
   HostTensor x({2}, {1, 2}), y({2}), later({2}, {0, 0});
   auto limits = sized<tsr_limits_t>();
   limits.steps = 1;
   gate.close();
-  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrCancel(context, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrSetLimits(context, &limits) == TSR_SUCCESS);
-  REQUIRE(call(function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&y.tensor}, gate.stream) == TSR_SUCCESS);
   REQUIRE(tsrSetLimits(context, nullptr) == TSR_SUCCESS);
-  REQUIRE(call(function, {&x.tensor}, {&later.tensor}, gate.stream) == TSR_SUCCESS);
+  REQUIRE(call(copies.function, {&x.tensor}, {&later.tensor}, gate.stream) == TSR_SUCCESS);
   gate.open();
   CHECK(tsrSynchronize(context, gate.stream, TSR_FOREVER) == TSR_ETIMEOUT);
   CHECK(later.values() == std::vector<float>{0, 0});

@@ -332,4 +332,9 @@ Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent) {
   return whole ? nullptr : limit;
 }
 
+bool is_contiguous_along(Type memory, Type tile, size_t i) {
+  if (!memory->is(TypeKind::View)) return i + 1 == tile->rank();
+  return memory->strides[memory->rank() - tile->rank() + i]->is_constant(1);
+}
+
 }  // namespace tessera

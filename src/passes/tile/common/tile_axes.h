@@ -75,4 +75,7 @@ void branches_to_selects(Op* kernel);
 /// The limit of axis `i` in a slot of limits, or null where all of the extent is there.
 Value* tile_limit(Op* op, unsigned slot, size_t i, Dim extent);
 
+/// Whether elements of a tile that follow each other along its axis `i` lie next to each other in memory.
+bool is_contiguous_along(Type memory, Type tile, size_t i);
+
 }  // namespace tessera

@@ -49,11 +49,8 @@ bool lies_along(Value* value, int axis, const TileAxes& axes) {
     return def->operand_count() > 0 && lies_along(def->operand(0), axis, axes);
   }
   Type memory = def->in(in::Load::memory)->type();
-  size_t lead = memory->rank() - value->type()->rank();
   for (size_t i = 0; i < value->type()->rank(); ++i) {
-    bool last = i + 1 == value->type()->rank();
-    bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
-    if (unit && axes.of(value, i) == axis) return true;
+    if (axes.of(value, i) == axis && is_contiguous_along(memory, value->type(), i)) return true;
   }
   return false;
 }

@@ -70,11 +70,8 @@ constexpr int64_t stored_rows = 8;
 bool stores_along(Op* store, int axis, const TileAxes& axes) {
   Value* value = store->in(in::Store::value);
   Type memory = store->in(in::Store::memory)->type();
-  size_t lead = memory->rank() - value->type()->rank();
   for (size_t i = 0; i < value->type()->rank(); ++i) {
-    bool last = i + 1 == value->type()->rank();
-    bool unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : last;
-    if (axes.of(value, i) == axis) return unit;
+    if (axes.of(value, i) == axis) return is_contiguous_along(memory, value->type(), i);
   }
   return false;
 }

@@ -193,15 +193,17 @@ class KernelSplit {
     return elements;
   }
 
-  /// Which axis each access runs along in steps of one element, or -1.
+  /// What an access loads, gathers or stores.
+  static Value* accessed(Op* access) {
+    return access->is(tile::info(OpKind::Store)) ? access->in(in::Store::value) : access->result();
+  }
+
+  /// Which axis an access runs along in steps of one element, or -1.
   int unit_axis(Op* access) const {
-    bool stores = access->is(tile::info(OpKind::Store));
-    Value* value = stores ? access->in(in::Store::value) : access->result();
-    Type memory = access->operand(stores ? 1 : 0)->type();
-    size_t rank = value->type()->rank(), lead = memory->rank() - rank;
-    for (size_t i = 0; i < rank; ++i) {
-      bool is_unit = memory->is(TypeKind::View) ? memory->strides[lead + i]->is_constant(1) : i + 1 == rank;
-      if (is_unit && axes_.of(value, i) >= 0) return axes_.of(value, i);
+    Value* value = accessed(access);
+    Type memory = access->operand(access->is(tile::info(OpKind::Store)) ? 1 : 0)->type();
+    for (size_t i = 0; i < value->type()->rank(); ++i) {
+      if (axes_.of(value, i) >= 0 && is_contiguous_along(memory, value->type(), i)) return axes_.of(value, i);
     }
     return -1;
   }
@@ -212,8 +214,7 @@ class KernelSplit {
     double lanes = double(context_.machine->is_gpu() ? 32 : context_.machine->lanes(4));
     double used = std::min(double(extent_or_guess(axis)), lanes), cost = 0;
     for (Op* op : accesses_) {
-      Value* value = op->is(tile::info(OpKind::Store)) ? op->in(in::Store::value) : op->result();
-      cost += elements_of(value) / (unit_axis(op) == axis ? used : 1);
+      cost += elements_of(accessed(op)) / (unit_axis(op) == axis ? used : 1);
     }
     for (Op* op : roots_) {
       if (!common::is_along_axis(op)) continue;
@@ -248,8 +249,7 @@ class KernelSplit {
     if (!roots_.empty() || context_.machine->is_gpu()) return -1;
     for (Op* op : accesses_) {
       int axis = unit_axis(op);
-      Value* value = op->is(tile::info(OpKind::Store)) ? op->in(in::Store::value) : op->result();
-      if (axis >= 0 && axis != column_ && runs_along(value, column_)) return axis;
+      if (axis >= 0 && axis != column_ && runs_along(accessed(op), column_)) return axis;
     }
     return -1;
   }
